@@ -157,7 +157,14 @@ def predict(
     from ecg_records.signal.leads import parse_leads, signals_as
     from marecg.classify.classifier_folder import is_classifier
     from marecg.embedding.inputs import Inputs
-    from marecg.use.predict import RECORD_COLUMNS, nearest, predict_into, predict_table, reader_of, telling
+    from marecg.use.predict import (
+        RECORD_COLUMNS,
+        answers_and_risk,
+        nearest,
+        predict_into,
+        predict_table,
+        reader_of,
+    )
 
     if step is not None and is_classifier(run):
         raise UsageError("--every needs an encoder, got a classifier")
@@ -169,7 +176,7 @@ def predict(
         tell_embedded(str(out), asdict(done), form, "predicted")
         return
     reader = reader_of(run)
-    answers, risk = telling(run, reader, risk)
+    answers, risk = answers_and_risk(run, reader, risk)
     table, done = predict_table(reader, records, answers, risk)
     if not single:
         print_table(table, done, form)

@@ -22,7 +22,7 @@ def print_nearest(reader: Any, q_N: Any, top: int, answers: Any, risk: float, fo
     concepts = nearest(reader, q_N, top)
     shown = {concept.index for concept in concepts}
     untaught = [leaf for leaf in untaught_leaves(reader, q_N) if leaf.index not in shown]
-    answered = {} if answers is None else dict(answers.told(reader.ontology, q_N[None], risk)[0])
+    answered = {} if answers is None else dict(answers.select(reader.ontology, q_N[None], risk)[0])
     if form == "json":
         shown |= {leaf.index for leaf in untaught}
         others = nearest(reader, q_N, len(q_N))
@@ -35,8 +35,8 @@ def print_nearest(reader: Any, q_N: Any, top: int, answers: Any, risk: float, fo
         result(printable(f"{concept.share:6.1%}  {name:<{max(map(len, names))}}  {_around(concept)}"))
     for leaf in untaught:
         family = reader.ontology.nodes[reader.ontology.families[leaf.index]].label
-        by_family = f"{leaf.by_family:6.1%}  {leaf.label} ({leaf.abbr}): by family, {family}"
-        result(printable(f"{by_family}; no record taught it"))
+        by_family = f"{leaf.by_family:6.1%}  {leaf.label} ({leaf.abbr})"
+        result(printable(f"{by_family}: share of its family {family}, because no training record had it"))
     for at, probability in answered.items():
         node = reader.ontology.nodes[at]
         which = f"{node.label}, without saying which finding" if node.root else node.label
@@ -57,8 +57,8 @@ def _around(concept: Any) -> str:
     if len(near) > BESIDE:
         around += f" · {len(near) - BESIDE} more"
     if concept.support == 0:
-        mass = "" if concept.by_family is None else f"; by family {concept.by_family:.1%}"
-        around += f"  (no record of it in the training{mass})"
+        mass = "" if concept.by_family is None else f", its family has {concept.by_family:.1%}"
+        around += f"  (no training record had it{mass})"
     return around
 
 

@@ -71,7 +71,7 @@ def test_it_comes_back_from_json_and_a_falling_curve_does_not():
     assert Calibration.model_validate_json(curve.model_dump_json()) == curve
     both = {"knots": [0, 1]}
     for broken in (both | {"values": [0.9, 0.1]}, both | {"values": [0.1, 2]}, {"knots": [0]}):
-        with pytest.raises(ValueError, match=r"rising curve|less than or equal to 1"):
+        with pytest.raises(ValueError, match=r"a rising curve|less than or equal to 1"):
             Calibration.model_validate({"kind": "isotonic", **broken})
 
 

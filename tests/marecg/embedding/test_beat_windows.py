@@ -123,7 +123,7 @@ def test_a_classifier_reads_the_beats_of_any_record_and_comes_back_from_its_fold
     logits_BK = (wide_BV - mean_V) / scale_V @ head_KV.T + net.head.bias.detach().numpy()
     expected_BK = fitted.probabilities(logits_BK.astype(np.float64))
     np.testing.assert_allclose(fitted.predict_proba(x_BL[:, None]), expected_BK, atol=1e-4)
-    with pytest.raises(UsageError, match="must read the wide readout, got beats"):
+    with pytest.raises(UsageError, match="readout of an exported classifier must be wide, got beats"):
         export(tmp_path / "clf", "torch", tmp_path / "clf.pt2")
 
 

@@ -123,7 +123,7 @@ def test_a_classifier_of_the_full_readout_comes_back_from_its_folder_and_is_in_n
     fitted.save(tmp_path / "clf")
     back = EcgClassifier.load(tmp_path / "clf")
     np.testing.assert_allclose(back.predict_proba(x_BCL[:2]), fitted.predict_proba(x_BCL[:2]), rtol=1e-4)
-    with pytest.raises(UsageError, match=r"must read the wide readout, got full.*readout=wide"):
+    with pytest.raises(UsageError, match=r"exported classifier must be wide, got full.*readout=wide"):
         export(tmp_path / "clf", "torch", tmp_path / "clf.pt2")
 
 

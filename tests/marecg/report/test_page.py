@@ -77,7 +77,7 @@ def test_the_sections_come_in_the_order_in_which_a_reader_asks(checked):
     *first, training, signs, prototypes = [title.partition(":")[0] for title in checked.headings]
     records = ["Record 1", "Record 2", "Record 3"]
     assert first == ["What was trained", *records, "Nearest neighbours", "Probes"]
-    assert [training, signs, prototypes] == ["Training", "Signs of collapse", "Prototypes beside the graph"]
+    assert [training, signs, prototypes] == ["Training", "Signs of collapse", "Prototypes and the graph"]
 
 
 def test_the_page_says_what_was_trained_on_what_and_what_each_curve_measures(checked, run):

@@ -102,7 +102,7 @@ def test_every_text_is_written_in_every_language_with_the_same_blanks():
         assert list(by_language) == ["en", "de"], key
         blanks = [{name for _, name, _, _ in string.Formatter().parse(text)} for text in by_language.values()]
         assert blanks[0] == blanks[1], key
-    with pytest.raises(UsageError, match="not written in 'fr'"):
+    with pytest.raises(UsageError, match="language must be en or de, got 'fr'"):
         Texts("fr")
     assert Texts("de")("similarity", cosine=0.5) == "Ähnlichkeit 0,50"
     assert (Texts("de").number(-12.34, 1), Texts("en").number(None)) == ("−12,3", "–")
@@ -273,7 +273,7 @@ def test_a_corpus_of_another_graph_or_without_labels_shows_no_wrong_findings(run
         write_record(run, records["AF"], tmp_path / "p.html", data=tmp_path / "other")
     np.save(tmp_path / "a.npy", np.random.default_rng(0).normal(0, 0.3, (1, 12, 5000)))
     prepare([tmp_path / "a.npy"], tmp_path / "plain", jobs=1, layout=Layout(fs=500))
-    with pytest.raises(CorpusError, match="plain: has no labelled record"):
+    with pytest.raises(CorpusError, match="plain: must have labelled records, got none"):
         write_record(run, records["AF"], tmp_path / "p.html", data=tmp_path / "plain")
     assert not (tmp_path / "p.html").exists()
 
@@ -344,7 +344,7 @@ def test_with_a_classifier_the_page_has_what_reaches_its_threshold(run, records,
     assert (
         "on 20 test records of tall, with 95 % interval and positives: always 90.0 (0.0–95.0, n" in page.text
     )
-    assert "so the sensitivity may differ elsewhere: always (3)." in page.text
+    assert "so that the sensitivity may differ on other records: always (3)." in page.text
     assert "never" not in page.text.split("What the classifier finds")[-1].split("Technical")[0]
     assert "The classifier finds: always (" in page.text.split("25 mm/s")[0]
 
@@ -387,7 +387,7 @@ def test_what_can_be_told_at_a_risk_stands_before_the_resemblances_in_either_lan
     of = {"Conduction": Calibration(shift=40), "AF": Calibration(shift=40)}
     answers = Answers(weights=weights_sha256(model), records=7, of=of)
     texts = {
-        "en": ("At a 10 % risk of error the encoder states: ", "a finding of the family"),
+        "en": ("At a 10 % risk of error, the encoder reports: ", "a finding of the family"),
         "de": ("Bei einem Fehlerrisiko von 10 % nennt der Encoder: ", "ein Befund der Familie"),
     }
     for language, (before, family) in texts.items():

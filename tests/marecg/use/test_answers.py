@@ -26,7 +26,7 @@ def shares(**of: float) -> np.ndarray:
 
 
 def told(answers: Answers, q_1N: np.ndarray, risk: float) -> set[str]:
-    return {ONTO.nodes[one.concept].abbr for one in answers.told(ONTO, q_1N, risk)[0]}
+    return {ONTO.nodes[one.concept].abbr for one in answers.select(ONTO, q_1N, risk)[0]}
 
 
 def test_a_family_has_the_mass_of_q_on_all_of_it_and_a_leaf_its_own_share():
@@ -115,7 +115,7 @@ def test_the_command_writes_answers_tables_and_the_curve_and_goes_on_from_what_i
 
 def test_a_corpus_that_cannot_judge_is_refused_in_one_line(corpora, tmp_path, capsys):
     fit = str(corpora["fit"])
-    for judge, problem in ((fit, "12 patients whose records fit, too"), (str(corpora["judge"]), "too few")):
+    for judge, problem in ((fit, "12 patients that are also in --fit"), (str(corpora["judge"]), "20 coded")):
         with pytest.raises(SystemExit) as end:
             module.main(["marecg-small", "--fit", fit, "--judge", judge, "--out", str(tmp_path / "out")])
         err = capsys.readouterr().err

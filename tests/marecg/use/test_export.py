@@ -116,7 +116,7 @@ def test_a_file_that_differs_is_not_written(kind, run, classifier_folder, monkey
         return each if each.dtype == torch.bool else each + 2e-4
 
     monkeypatch.setitem(exporting.WRITERS, "torch", falsified)
-    with pytest.raises(OutputError, match=r"differs from the model by 2\.\de-04, more than 1e-04"):
+    with pytest.raises(OutputError, match=r"agree with the model to 1e-04, but differs by 2\.\de-04"):
         export(run if kind == "encoder" else classifier_folder, "torch", tmp_path / "false.pt2")
     assert not list(tmp_path.iterdir())
 
@@ -134,14 +134,14 @@ def test_a_torch_program_onto_a_full_disk_is_one_clear_error(run):
 
 
 def test_another_ending_or_a_missing_extra_is_refused_before_any_work(tmp_path, monkeypatch):
-    with pytest.raises(UsageError, match=r"writes \.onnx"):
+    with pytest.raises(UsageError, match=r"must end in \.onnx with --to onnx, got \.pt2"):
         export(tmp_path, "onnx", tmp_path / "encoder.pt2")
     (tmp_path / "corpus").mkdir()
     (tmp_path / "corpus" / "corpus.json").touch()
-    with pytest.raises(CheckpointError, match=r"prepared corpus, not a model.*docs/corpus/datasets\.md"):
+    with pytest.raises(CheckpointError, match=r"must be a model, got a prepared .*docs/corpus/datasets\.md"):
         export(tmp_path / "corpus", "onnx", tmp_path / "corpus.h5")
     monkeypatch.setitem(sys.modules, "onnxscript", None)
-    with pytest.raises(UsageError, match=r"ONNX needs onnxscript.*marecg\[onnx\]"):
+    with pytest.raises(UsageError, match=r"export to ONNX needs onnxscript.*marecg\[onnx\]"):
         export(tmp_path, "onnx", tmp_path / "encoder.onnx")
 
 
@@ -304,6 +304,6 @@ def test_a_classifiers_file_that_reads_one_window_alone_is_not_written(
             return cut(*given)
 
     monkeypatch.setattr(exported_networks, "cut", first)
-    with pytest.raises(OutputError, match="differs from the model"):
+    with pytest.raises(OutputError, match="agree with the model to 1e-04, but differs"):
         export(classifier_folder, "torch", tmp_path / "clf.pt2")
     assert not list(tmp_path.glob("*.pt2"))

@@ -104,13 +104,13 @@ def test_a_damaged_file_is_one_clear_error(fitted):
 def test_records_that_the_run_never_saw_do_not_teach(fitted, tmp_path):
     write_corpus(tmp_path / "wfdb", 30, 2, diagnoses=("AF", "NSR"))
     prepare([tmp_path / "wfdb"], tmp_path / "unseen", jobs=1)
-    with pytest.raises(CorpusError, match="at least 20 coded training records of the model, got 0"):
+    with pytest.raises(CorpusError, match="at least 20 coded records that the model was trained on, got 0"):
         write_concept_scores(fitted, tmp_path / "unseen")
 
 
 def test_sources_whose_codes_were_not_read_do_not_teach(place, fitted):
     (source,) = set(Corpus.open(place / "corpus").sources)
-    with pytest.raises(CorpusError, match="at least 20 coded training records of the model, got 0"):
+    with pytest.raises(CorpusError, match="at least 20 coded records that the model was trained on, got 0"):
         write_concept_scores(fitted, place / "corpus", without=[source])
 
 

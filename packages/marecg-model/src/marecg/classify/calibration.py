@@ -1,4 +1,6 @@
-"""Calibration of logits to probabilities, and thresholds at which a class is called.
+"""Calibrate logits to probabilities, and choose the thresholds at which classes are called.
+
+A classifier *calls* a class if it reports the class as present.
 
 Shapes: M records, K classes, N knots of an isotonic curve.
 """
@@ -23,30 +25,31 @@ Kind = Literal["none", "temperature", "isotonic"]
 KINDS: tuple[Kind, ...] = get_args(Kind)
 Method = Literal["best", "temperature", "isotonic", "none"]
 PARTS = 5
-"""Parts of the validation records for a cross-validated log loss.
+"""Number of parts for the cross-validated log loss on the validation records.
 
-For a class with fewer positives or negatives than parts, kinds of calibration are not compared.
+Kinds of calibration are compared only for classes with at least so many positives and negatives.
 """
 CURVED = 50
-"""Least number of positives and of negatives for an isotonic curve, because it has no prior."""
+"""Minimum number of positives, and of negatives, for an isotonic curve. It has no prior and would overfit."""
 DOUBT = 0.5
-"""Standard deviation of the prior of ln(slope) and of the shift: the expected error of logits."""
+"""Standard deviation of the priors of ln(slope) and of the shift: how wrong logits are expected to be."""
 
 
 LARGEST = 1e15
-"""Maximum of a slope, a shift and a logit of a knot. Products of such numbers are finite."""
+"""Upper bound of slopes, shifts and knots, so that their products are finite."""
 
 
 class Calibration(Settings):
-    """Class probability by logit: σ(slope · logit + shift), or an isotonic curve through knots.
+    """Function from a class's logit to its probability: σ(slope · logit + shift), or an isotonic curve.
 
     Attributes:
         kind: `none` for σ(logit), `temperature` for slope and shift, or `isotonic`.
         slope: 1 / temperature.
-        shift: undoes a change of the prior by class weights (Platt 1999).
+        shift: offset of the logit, which corrects for class weights (Platt 1999).
         knots: logits at which the isotonic curve has a knot.
         values: probability at each knot. The curve is linear between knots and constant beyond them.
-        log_loss: cross-validated log loss of each kind on the validation records, by which it was chosen.
+        log_loss: cross-validated log loss of each kind on the validation records; empty if kinds were not
+            compared.
     """
 
     kind: Kind = "none"
@@ -61,11 +64,12 @@ class Calibration(Settings):
         rising = all(np.all(np.diff(curve) >= 0) for curve in (self.knots, self.values))
         complete = (self.kind == "isotonic") == bool(self.knots) and len(self.knots) == len(self.values)
         if not (rising and complete):
-            raise ValueError("a calibration isn't a rising curve of probabilities")
+            problem = "the kind 'isotonic' must have a rising curve of knots and values, and other kinds none"
+            raise ValueError(problem)
         return self
 
     def __call__(self, logit_M: Floats) -> Floats:
-        """Return probabilities [M]."""
+        """Return the probabilities [M] of logits."""
         if self.kind == "isotonic":
             return np.interp(logit_M, self.knots, self.values)
         return np.asarray(expit(self.slope * logit_M + self.shift))
@@ -74,29 +78,35 @@ class Calibration(Settings):
 def calibrate(
     logit_M: Floats, y_M: NDArray[np.floating], method: Method = "best", expected: float = 0.0
 ) -> Calibration:
-    """Fit a class's calibration on logits and labels (0 or 1) of records outside of training.
+    """Fit the calibration of a class on records that were not used for training.
 
-    `best` keeps the logits unless another kind is better by more than a standard error of the log loss,
-    cross-validated in `PARTS` parts of the records. With fewer positives or negatives than parts, it takes a
-    temperature if a shift is expected, and otherwise keeps the logits.
+    The method `best` compares the kinds by log loss, cross-validated in `PARTS` parts of the records. It
+    chooses `none` unless another kind is better by more than a standard error. With fewer positives or
+    negatives than parts, it compares nothing: it fits a temperature if `expected` isn't 0.
 
-    A temperature is regularised towards slope 1 and the shift `expected`. With fewer records, the effect is
-    stronger. If all labels are equal, the result is no calibration.
+    A temperature is regularised towards slope 1 and shift `expected`, more strongly with fewer records. If
+    all labels are equal, the kind is `none`.
+
+    Args:
+        logit_M: logits of the class.
+        y_M: labels, 0 or 1.
+        method: a kind, or `best`.
+        expected: shift that corrects for the class weights of training (`logistic.expected_shifts`).
     """
-    few = int(min(y_M.sum(), (1 - y_M).sum()))
-    if few == 0 or method == "none":
+    rarer = int(min(y_M.sum(), (1 - y_M).sum()))
+    if rarer == 0 or method == "none":
         return Calibration()
     if method != "best":
         return _fit(method, logit_M, y_M, expected)
-    if few < PARTS:
+    if rarer < PARTS:
         return _fit("temperature" if expected else "none", logit_M, y_M, expected)
     parts = list(StratifiedKFold(PARTS, shuffle=True, random_state=0).split(logit_M, y_M))
     losses: dict[Kind, Floats] = {}
-    kinds = KINDS if few >= CURVED else KINDS[:2]
+    kinds = KINDS if rarer >= CURVED else KINDS[:2]
     for kind in kinds:
         p_M = np.empty(len(y_M))
-        for fitted, judged in parts:
-            p_M[judged] = _fit(kind, logit_M[fitted], y_M[fitted], expected)(logit_M[judged])
+        for fit_rows, test_rows in parts:
+            p_M[test_rows] = _fit(kind, logit_M[fit_rows], y_M[fit_rows], expected)(logit_M[test_rows])
         losses[kind] = losses_of(y_M, p_M)
     best: Kind = "none"
     for kind in kinds[1:]:
@@ -114,7 +124,7 @@ def losses_of(y_M: NDArray[np.floating], p_M: Floats) -> Floats:
 
 
 def log_loss(y_M: NDArray[np.floating], p_M: Floats) -> float:
-    """Return the mean cross-entropy of the records' probabilities."""
+    """Return the mean of `losses_of`."""
     return float(losses_of(y_M, p_M).mean())
 
 
@@ -125,23 +135,23 @@ def _fit(kind: Kind, logit_M: Floats, y_M: NDArray[np.floating], expected: float
 
 
 def _temperature(logit_M: Floats, y_M: NDArray[np.floating], expected: float) -> Calibration:
-    """Fit the most probable slope and shift, with a prior around 1 and `expected` (`DOUBT`)."""
+    """Fit the most probable slope and shift. Their priors are centred on 1 and `expected`; see `DOUBT`."""
     prior = np.array([0.0, expected])
 
     def loss(theta: Floats) -> tuple[float, Floats]:
         slope = np.exp(theta[0])
         z_M = slope * logit_M + theta[1]
         error_M = expit(z_M) - y_M
-        away = (theta - prior) / DOUBT
-        value = (np.logaddexp(0, z_M) - y_M * z_M).sum() + (away**2).sum() / 2
-        return float(value), np.array([(error_M * slope * logit_M).sum(), error_M.sum()]) + away / DOUBT
+        deviation = (theta - prior) / DOUBT
+        value = (np.logaddexp(0, z_M) - y_M * z_M).sum() + (deviation**2).sum() / 2
+        return float(value), np.array([(error_M * slope * logit_M).sum(), error_M.sum()]) + deviation / DOUBT
 
     theta = minimize(loss, prior, jac=True, method="L-BFGS-B", bounds=[(-7, 7), (-50, 50)]).x
     return Calibration(kind="temperature", slope=float(np.exp(theta[0])), shift=float(theta[1]))
 
 
 def _isotonic(logit_M: Floats, y_M: NDArray[np.floating]) -> Calibration:
-    """Fit a rising curve, whose distance from 0 and 1 is at least 1 / (records + 2)."""
+    """Fit an isotonic curve whose values keep a distance of 1 / (records + 2) from 0 and 1."""
     least = 1 / (len(y_M) + 2)
     curve = IsotonicRegression(y_min=least, y_max=1 - least, out_of_bounds="clip").fit(logit_M, y_M)
     knots, values = (tuple(map(float, ends)) for ends in (curve.X_thresholds_, curve.y_thresholds_))
@@ -149,26 +159,29 @@ def _isotonic(logit_M: Floats, y_M: NDArray[np.floating]) -> Calibration:
 
 
 def called_classes(p_MK: Floats, threshold_K: Floats, *, several: bool) -> NDArray[np.bool_]:
-    """Return the called classes, bool [M, K]: all classes that reach their thresholds, or the likeliest."""
+    """Return the called classes, bool [M, K].
+
+    With `several`, each class that reaches its threshold is called. Otherwise, only the likeliest class is.
+    """
     return np.asarray(p_MK >= threshold_K if several else np.arange(p_MK.shape[1]) == p_MK.argmax(1)[:, None])
 
 
 FEW_POSITIVES = 10
-"""Number of positives below which a threshold by `youden` or `f1` is shrunk."""
+"""Number of positives below which the thresholds of `youden` and `f1` are shrunk."""
 LEAST_ODDS = 1e-6
-"""Smallest distance from 0 and 1 of a probability whose logit is taken."""
+"""Probabilities are clipped to this distance from 0 and 1 before their logit is taken."""
 _RULE = re.compile(r"youden|f1|(sensitivity|specificity)=(0?\.\d+|1|1\.0)")
 
 
 def check_rule(rule: str) -> None:
-    """Check the name of a rule for thresholds. Raises `UsageError`."""
+    """Raise `UsageError` if a rule for thresholds is unknown."""
     if not _RULE.fullmatch(rule):
         remedy = "Choose youden, f1, sensitivity=.9 or specificity=.95"
         raise UsageError(f"unknown threshold rule {rule!r}", remedy=remedy)
 
 
 def threshold(rule: str, y_M: NDArray[np.floating], p_M: Floats) -> float:
-    """Return the lowest probability at which a class is called; ½ if all records have the same label.
+    """Return the lowest probability at which a class is called, or ½ if all labels are equal.
 
     Rules:
 
@@ -177,8 +190,9 @@ def threshold(rule: str, y_M: NDArray[np.floating], p_M: Floats) -> float:
     - `sensitivity=S`: highest threshold with at least this sensitivity.
     - `specificity=S`: lowest threshold with at least this specificity.
 
-    With fewer than `FEW_POSITIVES` positives, `youden` and `f1` depend on single records. Their threshold is
-    then shrunk, on the logit scale, towards the threshold that as many records reach as have the class.
+    With fewer than `FEW_POSITIVES` positives, `youden` and `f1` depend on single records. So their threshold
+    is shrunk towards the threshold at which the number of called records equals the number of positives. The
+    shrinkage is on the logit scale.
     """
     check_rule(rule)
     if y_M.all() or not y_M.any():
@@ -198,11 +212,11 @@ def threshold(rule: str, y_M: NDArray[np.floating], p_M: Floats) -> float:
 
 
 def _shrunk(cut: float, y_M: NDArray[np.floating], p_M: Floats) -> float:
-    """Return the threshold, shrunk if there are few positives. Each positive has a weight of a tenth."""
+    """Return the threshold, shrunk if there are few positives. Each positive adds a tenth to its weight."""
     positives = int(y_M.sum())
-    as_many = float(np.sort(p_M)[-positives])
-    if positives >= FEW_POSITIVES or cut == as_many:
+    same_count = float(np.sort(p_M)[-positives])  # so many records are called as have the class
+    if positives >= FEW_POSITIVES or cut == same_count:
         return cut
-    of_rule, of_rate = logit(np.clip([cut, as_many], LEAST_ODDS, 1 - LEAST_ODDS))
+    cut_logit, count_logit = logit(np.clip([cut, same_count], LEAST_ODDS, 1 - LEAST_ODDS))
     weight = positives / FEW_POSITIVES
-    return float(expit(weight * of_rule + (1 - weight) * of_rate))
+    return float(expit(weight * cut_logit + (1 - weight) * count_logit))

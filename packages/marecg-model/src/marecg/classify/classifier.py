@@ -1,6 +1,6 @@
 """Fine-tuned, calibrated classifier with scikit-learn's interface, saved as safetensors and JSON.
 
-Shapes: B records, M records of validation, K classes, L samples.
+Shapes: B records, M validation records, K classes, L samples.
 """
 
 import warnings
@@ -29,16 +29,16 @@ from marecg.model.readout import Readout
 from marecg.model.windows import Recording, arranged, required_rate
 
 Reads = Literal[Readout, "best"]
-"""Readouts of a head; `best` chooses by the log loss on the held-out records."""
+"""Readout of the head, or `best` to choose it by the log loss on the held-out records."""
 HELD_OUT = 0.2
-"""Share of the records held out for early stopping and calibration."""
+"""Share of the records that are held out for early stopping, calibration and thresholds."""
 
 
 class EcgClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     """Classifier of labelled ECGs: a new head on a frozen, partly trained or fully trained encoder.
 
-    A fifth of the records, drawn with the seed, is held out. It decides when training stops, calibrates the
-    probability of each class, and chooses the threshold at which a class is called.
+    A fifth of the records is held out at random. The held-out records decide when training stops, calibrate
+    the probability of each class, and choose the threshold at which each class is called.
 
     Args:
         model: a `MarEcg`, a run, a model folder, or the id of a model on the Hugging Face hub. It isn't
@@ -50,22 +50,22 @@ class EcgClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         steps: maximum number of fine-tuning steps.
         batch_size: records per step.
         lr: peak learning rate of the pool. The head's learning rate is a tenth of it.
-        decay: learning rate of a block divided by the learning rate of the block above it.
-        patience: steps without improvement on the held-out records, after which training stops.
-        balanced: weight the positives and negatives of a class equally in total.
-        readout: features of the head. `wide` works with all `layers`; `beats` and `full` need
-            `layers="head"`. `best` takes `wide`, or a longer readout if it lowers the log loss on the
-            held-out records by more than a standard error, and means `wide` unless `layers="head"`. Only a
-            classifier of `wide` can be exported. See `marecg.model.readout`.
+        decay: ratio of a block's learning rate to the learning rate of the next block.
+        patience: number of steps without improvement on the held-out records, after which training stops.
+        balanced: give the positives of a class the same total weight as its negatives.
+        readout: features of the head; see `marecg.model.readout`. `wide` works with all `layers` and can be
+            exported. `beats` and `full` need `layers="head"`. With `layers="head"`, `best` takes a readout
+            longer than `wide` if it lowers the log loss on the held-out records by more than a standard
+            error. With other layers, `best` is `wide`.
         calibration: `best`, `temperature`, `isotonic` or `none`; see `calibration.calibrate`.
         threshold: rule for choosing thresholds; see `calibration.threshold`.
-        seed: seed for drawing the held-out records, their order and the windows that are read.
+        seed: seed for the choice of held-out records, the order of training records, and their windows.
 
     Attributes:
         classes_: sorted labels; 0 … K − 1 if labels were given as a table [B, K].
         several_: whether a record may have several classes.
-        tuned_: network from windows to logits, at the step that was kept.
-        step_: step that was kept; 0 is the head on the frozen encoder.
+        tuned_: network from windows to logits.
+        step_: training step of this network; 0 if only the head was fitted.
         readout_: readout of the head.
         losses_: log loss on the held-out records for each readout that was tried.
         calibrations_: calibration of each class.
@@ -108,7 +108,7 @@ class EcgClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             y: a label per record, with at least two different labels; or a table [B, K] of 0, 1, and NaN for
                 unknown.
             groups: patient of each record. All records of a patient are either trained on or held out. If
-                None, each record is its own patient.
+                None, each record counts as another patient.
 
         Raises:
             UsageError: the records, the labels or a parameter are invalid.
@@ -138,7 +138,7 @@ class EcgClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """Train the classifier on records that are fetched one by one, and return it.
 
         Args:
-            vectors: vectors of the frozen encoder for the last of `readouts`. They also fetch the records.
+            vectors: vectors of the frozen encoder for the longest of `readouts`. They also fetch the records.
             y_BK: labels of all records: 0, 1, or NaN if unknown.
             train: numbers of the records to train on.
             val: numbers of the records for early stopping, calibration and thresholds.
@@ -168,7 +168,7 @@ class EcgClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return Tuning(**{name: getattr(self, name) for name in names}, readout=self.readouts()[-1])
 
     def readouts(self) -> tuple[Readout, ...]:
-        """Return the readouts to try for the head. The last readout has the blocks of all others."""
+        """Return the readouts to try for the head, from the shortest to the longest."""
         if self.readout != "best":
             return (self.readout,)
         return HEADS if self.layers == "head" else ("wide",)
@@ -184,19 +184,18 @@ class EcgClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return curves
 
     def _keep_constant(self, y_BK: NDArray[np.floating]) -> None:
-        """Set constant predictions for classes that all records have or all records lack, with a warning."""
-        for place, y_B in enumerate(y_BK.T):
+        """Predict a constant, and warn, for each class that all records have or that no record has."""
+        for column, y_B in enumerate(y_BK.T):
             known_B = y_B[np.isfinite(y_B)]
             if len(known_B) and np.ptp(known_B) == 0:
                 value = float(known_B[0])
-                who = "every record has" if value else "no record has"
-                warnings.warn(
-                    f"{who} class {self.classes_[place]}, so this is always predicted", stacklevel=4
-                )
-                self.calibrations_[place] = Calibration(kind="isotonic", knots=(0, 1), values=(value, value))
+                name = self.classes_[column]
+                reason = f"every record has class {name}" if value else f"no record has class {name}"
+                warnings.warn(f"{reason}, so its probability is always {value:g}", stacklevel=4)
+                self.calibrations_[column] = Calibration(kind="isotonic", knots=(0, 1), values=(value, value))
 
     def _cut(self, logits_BK: Floats, y_BK: NDArray[np.floating]) -> Floats:
-        """Choose the threshold of each class [K] on its calibrated probabilities, by the rule."""
+        """Choose the threshold of each class, [K], on its calibrated probabilities."""
         cuts = []
         for logit_B, y_B, curve in zip(logits_BK.T, y_BK.T, self.calibrations_, strict=True):
             known_B = np.isfinite(y_B)
@@ -205,16 +204,16 @@ class EcgClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     @np.errstate(under="ignore")
     def probabilities(self, logits_BK: Floats) -> Floats:
-        """Return calibrated probabilities [B, K].
+        """Return the calibrated probabilities [B, K] of logits.
 
         Args:
-            logits_BK: logits as returned by `tuned_.logits`.
+            logits_BK: logits as returned by `logits_of`.
         """
         p_BK = np.stack([curve(z_B) for curve, z_B in zip(self.calibrations_, logits_BK.T, strict=True)], 1)
         return p_BK if self.several_ else p_BK / p_BK.sum(1, keepdims=True).clip(1e-12)
 
     def predict_recordings(self, recordings: Sequence[Recording]) -> Floats:
-        """Return probabilities [B, K].
+        """Return the probabilities [B, K] of recordings.
 
         Args:
             recordings: B recordings with any leads (`model.windows.recording`).
@@ -223,7 +222,7 @@ class EcgClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     @np.errstate(under="ignore")
     def logits_of(self, recordings: Sequence[Recording]) -> Floats:
-        """Return logits [B, K], before calibration.
+        """Return the logits [B, K] of recordings, before calibration.
 
         Args:
             recordings: B recordings with any leads (`model.windows.recording`).
@@ -255,7 +254,7 @@ class EcgClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return self.predict_recordings(self._recordings(X, self.encoder))
 
     def predict(self, X: ArrayLike) -> NDArray[Any]:
-        """Return the likeliest label of each record [B]; with several labels per record, the calls [B, K].
+        """Return the likeliest label of each record, [B], or the calls [B, K] if the labels were a table.
 
         Args:
             X: signals in mV, [B, leads, L].
@@ -293,10 +292,11 @@ class EcgClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """
         check_is_fitted(self, "classes_")
         labels = self.classes_.tolist()
-        if not (all(type(one) is int for one in labels) or all(type(one) is str for one in labels)):
-            raise UsageError(
-                "only a classifier of texts or whole numbers can be saved", remedy="Fit it with such labels"
-            )
+        label_types = {type(label) for label in labels}
+        if label_types not in ({int}, {str}):
+            names = ", ".join(sorted(label_type.__name__ for label_type in label_types))
+            problem = f"to be saved, a classifier must have labels that are strings or integers, got {names}"
+            raise UsageError(problem, remedy="Fit it with such labels")
         description = Description(
             classes=labels,
             several=self.several_,
@@ -336,9 +336,9 @@ class EcgClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
 
 def _shortest_as_good(tried: Mapping[Readout, Tuned]) -> Readout:
-    """Return the first readout, or a longer one that lowers the loss by more than a standard error.
+    """Return the shortest readout, unless a longer readout lowers the loss by more than a standard error.
 
-    The first is `wide`, the only one that can be exported.
+    The shortest readout is `wide`. Only classifiers with this readout can be exported.
     """
     chosen, *longer = tried
     for readout in longer:

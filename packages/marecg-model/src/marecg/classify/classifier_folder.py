@@ -1,4 +1,4 @@
-"""Folder of a classifier: its model, the head as safetensors, and the labels as JSON."""
+"""Read and write the folder of a classifier: its model, the head as safetensors, and the labels as JSON."""
 
 import os
 from pathlib import Path
@@ -17,13 +17,13 @@ from marecg.settings import Count, Settings, Share
 
 MARK = "classifier.json"
 """File that marks the folder of a classifier."""
-AGAIN = "Fit it again, or name a folder that `marecg classify fit` or EcgClassifier.save wrote"
+AGAIN = "Fit it again, or give a folder that `marecg classify fit` or EcgClassifier.save wrote"
 HEAD = "head.safetensors"
 FILES = {MARK, HEAD, "model"}
 
 
 class Description(Settings):
-    """Content of classifier.json: labels with their calibrations, and arguments of `EcgClassifier`.
+    """Content of classifier.json: labels, calibrations and thresholds, and arguments of `EcgClassifier`.
 
     `weights` is the SHA-256 of head.safetensors. It is None in classifiers of older versions.
     """
@@ -43,7 +43,7 @@ class Description(Settings):
 
 
 def write_folder(folder: Path, description: Description, net: Classifier) -> None:
-    """Write a classifier into a temporary folder."""
+    """Write a classifier's files into a folder."""
     folder.mkdir(exist_ok=True)
     net.model.save_pretrained(folder / "model")
     hashed = description.model_copy(update={"weights": write_tensors(folder / HEAD, net.own())})

@@ -1,4 +1,4 @@
-"""Evaluation of a classifier on its test records by class and by group, as stored in `evaluation.json`.
+"""Evaluate a classifier on its test records, by class and by group of records.
 
 Shapes: M test records, K classes.
 """
@@ -31,26 +31,26 @@ from marecg.settings import Count, FromZero, Settings, Share
 EVALUATION = "evaluation.json"
 """Name of the file in a classifier's folder."""
 FEW_POSITIVES = 10
-"""Positives in validation below which a threshold's sensitivity is arbitrary. Tables mark such classes."""
+"""Number of validation positives below which a threshold is uncertain. Tables mark such classes."""
 
 Counts = dict[str, dict[str, tuple[Count, Count]]]
-"""Numbers of positives and of labelled records, by part and class."""
+"""Number of positives and number of labelled records, by split and class."""
 
 
 class GroupScore(Auc):
     """Scores of a class on the labelled test records.
 
-    `auc` has a 95 % interval over records.
+    `low` and `high` are the 95 % interval of `auc` over resampled records.
 
     Attributes:
         name: the class.
         group: group of test records, such as `sex F`; empty for all records.
         ece, log_loss: expected calibration error and mean cross-entropy after calibration.
-        ece_before, log_loss_before: the same before calibration, with the sigmoid.
-        ece_chance: expected error of perfectly calibrated probabilities.
-        chosen_by: positives in validation by which the threshold was chosen; None without a threshold.
-        prevalence: share of records with the class where the classifier is to be used.
-        ppv_at_prevalence: `ppv` at this prevalence.
+        ece_before, log_loss_before: expected calibration error and mean cross-entropy of the sigmoid.
+        ece_chance: expected calibration error of perfectly calibrated probabilities.
+        chosen_by: number of validation positives used to choose the threshold; None without a threshold.
+        prevalence: expected share of records with the class in use.
+        ppv_at_prevalence: positive predictive value at `prevalence`.
     """
 
     name: str
@@ -72,7 +72,7 @@ class GroupScore(Auc):
 
     @property
     def uncertain(self) -> bool:
-        """Return whether the threshold was chosen by too few positives."""
+        """Return whether too few positives were used to choose the threshold."""
         return self.chosen_by is not None and self.chosen_by < FEW_POSITIVES
 
 
@@ -80,14 +80,14 @@ class Evaluation(Settings):
     """Content of `evaluation.json`.
 
     Attributes:
-        counts: positives and known labels, by part and class.
+        counts: number of positives and of known labels, by split and class.
         missing: number of labelled records that the corpus lacks.
-        missing_names: first of these records.
+        missing_names: names of the first missing records.
         exclusive: whether each record has exactly one class.
-        seen: number of test records that the encoder was pretrained on, as records or by their patients.
-        readout: readout of the head, with the least of the `losses`.
-        losses: log loss on validation for each readout that was tried.
-        reused: number of records that an earlier run had embedded.
+        seen: number of test records that are in the encoder's training data, or whose patient is.
+        readout: readout of the head.
+        losses: log loss on validation of each readout that was tried.
+        reused: number of records whose embeddings an earlier run had stored.
     """
 
     model: str
@@ -107,7 +107,7 @@ class Evaluation(Settings):
 
 
 def read_evaluation(folder: str | Path) -> Evaluation:
-    """Read the evaluation of a classifier. Raises `InputError` if it is damaged or impossible."""
+    """Read the evaluation in a classifier's folder. Raises `InputError` if it is damaged."""
     return read_model(
         Evaluation, Path(folder) / EVALUATION, "isn't an evaluation", "Fit the classifier again"
     )
@@ -120,7 +120,16 @@ def class_scores(
     prevalence: Mapping[str, float],
     group: str = "",
 ) -> list[GroupScore]:
-    """Return the scores of each class; in a `group`, only of classes with enough positives and negatives."""
+    """Return the scores of each class on test records.
+
+    Args:
+        classifier: fitted classifier.
+        frame: predictions of the test records (`fit_classifier.PREDICTIONS`).
+        counts: positives and labelled records of each split.
+        prevalence: expected share of records with a class in use, for any of the classes.
+        group: name of the group of records in `frame`. Classes with few positives or negatives in the group
+            are left out. Empty if `frame` has all test records.
+    """
     scores: list[GroupScore] = []
     names = classifier.classes_.tolist()
     calls_MK = classifier.calls(frame[[f"p {name}" for name in names]].to_numpy(np.float64))
@@ -163,7 +172,7 @@ def class_scores(
 
 
 def group_scores(classifier: EcgClassifier, frame: pd.DataFrame, counts: Counts) -> list[GroupScore]:
-    """Return the scores by age, sex, source, device, and whether the encoder was trained on the record."""
+    """Return scores for groups of records: by age, sex, source, device, and use in the encoder's training."""
     by = {
         "age": age_bands(frame["age"]),
         "sex": frame["sex"],
@@ -172,15 +181,15 @@ def group_scores(classifier: EcgClassifier, frame: pd.DataFrame, counts: Counts)
         "in pretraining": frame["seen"].map({True: "yes", False: "no"}),
     }
     scores: list[GroupScore] = []
-    for what, values in by.items():
+    for attribute, values in by.items():
         different = sorted(values.dropna().unique())
         for value in different if len(different) > 1 else ():
-            scores += class_scores(classifier, frame[values == value], counts, {}, f"{what} {value}")
+            scores += class_scores(classifier, frame[values == value], counts, {}, f"{attribute} {value}")
     return scores
 
 
 def ppv(sensitivity: float, specificity: float, prevalence: float) -> float | None:
-    """Return the positive predictive value at a prevalence (Bayes); None if nothing is called.
+    """Return the positive predictive value at a prevalence, or None if nothing is called.
 
     Example:
         >>> ppv(0.9, 0.9, 0.1)

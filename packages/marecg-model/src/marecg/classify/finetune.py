@@ -1,7 +1,7 @@
-"""`marecg probe --protocol finetune`: fine-tune an encoder on a task, and score it by the rules of probes.
+"""`marecg probe --protocol finetune`: fine-tune an encoder on a task, and score it as a probe is scored.
 
-Shares, draws and test part are the same as in the protocol `strict`. The validation part decides which step
-is kept. The test part is scored once.
+The training records and the test split are the same as in the protocol `strict`. The step with the best score
+on the validation split is kept. The test split is scored once.
 
 Shapes: M labelled records, K classes.
 """
@@ -29,7 +29,7 @@ from marecg.model.readout import readout_width
 from marecg.model.windows import recording
 
 FINETUNE = replace(STRICT, name="finetune", normalisation="signals in mV")
-"""Protocol in reports and tables. A report may compare several choices of layers."""
+"""Protocol of the reports. A report may compare several settings of fine-tuning."""
 
 
 def finetune(
@@ -45,8 +45,15 @@ def finetune(
 ) -> Report:
     """Fine-tune an encoder on one task and write the report to `out/probe/TASK-finetune.json`.
 
-    The run may be any name for `MarEcg.from_pretrained` and isn't changed. Each of `how` becomes a row of the
-    report. The other rows are compared with the first.
+    Args:
+        run: a model as for `MarEcg.from_pretrained`. It isn't changed.
+        task: name or definition of the task.
+        root: folder of the task's data.
+        how: settings of fine-tuning, each for a row of the report. The first row is compared with the others.
+        fractions: shares of the training records to train on.
+        seeds: number of draws per fraction.
+        folds: as for `Request`.
+        out: folder for the report. If None, it is the folder of the run.
     """
     request = Request(tuple(fractions), seeds, FINETUNE, folds=tuple(folds))
     under_test = load_under_test(run, {}, request)
@@ -77,7 +84,7 @@ def _row(how: Tuning) -> str:
 
 
 def _tuning(how: Tuning, vectors: Vectors, task: Task) -> Learn:
-    """Return a function that trains the encoder and keeps the step with the least validation loss."""
+    """Return a function that trains the encoder, and keeps the step with the least validation loss."""
     y_MK = task.y_MK
 
     def recordings(rows: Rows) -> list[int]:
@@ -98,7 +105,7 @@ def _tuning(how: Tuning, vectors: Vectors, task: Task) -> Learn:
 
 
 def _unreadable(recordings: Recordings) -> dict[str, str]:
-    """Return the reasons of unreadable records, by id."""
+    """Return why records can't be read, by their ids."""
     unreadable: dict[str, str] = {}
     for row in passing(range(len(recordings.ids)), f"{recordings.name}, reading: records"):
         try:

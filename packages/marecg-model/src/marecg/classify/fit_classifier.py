@@ -41,17 +41,17 @@ from marecg.model.pretrained import folder_of, weights_sha256
 from marecg.model.windows import Recording, recording
 
 PREDICTIONS, CARD, PAGE = "predictions.parquet", "README.md", "report.html"
-"""Further files in the folder of a classifier."""
+"""Files in a classifier's folder: predictions of the test records, model card and report."""
 INDEXED = ("id", "source", "patient", "age", "sex", "acquired", "device")
-"""Columns of the index that are copied to the rows of test records, if present."""
+"""Columns of the corpus index that are copied to the predictions, if present."""
 FILE_RECORDS = 64
-"""Records that are embedded and kept as a block, after which progress is reported."""
+"""Number of records per stored block of embeddings. Progress is reported after each block."""
 COMPARED = 256
-"""Test records on which an exported file is compared with the classifier."""
+"""Number of test records on which an exported file is compared with the classifier."""
 EVALUATION_FILES = {*FILES, EVALUATION, PREDICTIONS, CARD, PAGE}
-"""Files that a folder may hold if it is to be replaced."""
+"""Files in the folder of a classifier. A folder with any other file isn't replaced."""
 MISSING_NAMED = 5
-"""Number of labelled records missing from the corpus that are listed by name."""
+"""Maximum number of missing records that are listed by name."""
 
 
 def fit_classifier(
@@ -65,25 +65,25 @@ def fit_classifier(
 ) -> Evaluation:
     """Train, calibrate and evaluate a classifier, and write it to a folder.
 
-    The folder also holds `evaluation.json` and `predictions.parquet`.
+    The folder also gets `evaluation.json` and `predictions.parquet`.
 
     Args:
-        classifier: settings of the training. Its base model isn't changed.
+        classifier: unfitted classifier with the settings of the training. Its base model isn't changed.
         data: prepared corpus.
         out: new folder, or a folder with an older classifier, which is replaced. A folder with other files is
             refused.
-        labels: table for `label_tables.read_labels`. If None, the classes are the corpus' leaves with enough
-            support.
-        exclusive: each record has exactly one class, and the likeliest class is called.
-        prevalence: share of records with each class, where the classifier is to be used.
+        labels: table of labels; see `label_tables.read_labels`. If None, the classes are the leaves that
+            enough records of the corpus have.
+        exclusive: whether each record has exactly one class. If so, only the likeliest class is called.
+        prevalence: expected share of records with a class in use, for any of the classes.
 
     Raises:
-        InputError: the labels are unusable.
-        UsageError: the prevalence is invalid.
+        InputError: a class has too few labels, or the labels contradict `exclusive`.
+        UsageError: the prevalence or a setting is invalid.
     """
     data, out, labels = Path(data), Path(out), None if labels is None else Path(labels)
     refuse_others(out, EVALUATION_FILES.__contains__, mark=MARK)
-    classifier.tuning()  # refuses invalid values before anything is read
+    classifier.tuning()  # raises for invalid settings before anything is read
     classifier.fs = FS if classifier.fs is None else classifier.fs  # corpora for classifiers have this rate
     model = loaded(classifier.model)
 
@@ -98,23 +98,23 @@ def fit_classifier(
     train, val, test = (np.flatnonzero(task.split_M == part).tolist() for part in (TRAIN, VAL, TEST))
 
     # features
-    def fetch(place: int) -> Recording:
-        return recording(task.recordings.read(int(task.row_M[place])), FS, LEADS, model.config)
+    def fetch(position: int) -> Recording:
+        return recording(task.recordings.read(int(task.row_M[position])), FS, LEADS, model.config)
 
     vectors = Vectors(model, fetch, classifier.readouts()[-1])
     reused = _embed_blocks(vectors, [*train, *val, *test], task, data, out)
 
-    # head, calibration and thresholds, as `EcgClassifier.fit` makes them
+    # head, calibration and thresholds, as in `EcgClassifier.fit`
     classifier.fit_rows(vectors, y_MK, train, val, np.array(task.classes), several=not exclusive)
 
     # evaluation on the test records
     frame = _predictions(classifier, task, y_MK, data, test, classifier.tuned_.logits(vectors, test))
-    place = None if isinstance(classifier.model, MarEcg) else folder_of(classifier.model)
-    leaking = leak(trained_on.folder_beside(place), task) if place else None
+    model_folder = None if isinstance(classifier.model, MarEcg) else folder_of(classifier.model)
+    leaking = leak(trained_on.folder_beside(model_folder), task) if model_folder else None
     leaked = {*leaking.same_record, *leaking.same_patient, *leaking.same_signal} if leaking else set()
     frame["seen"] = frame["name"].isin(leaked)
     evaluation = Evaluation(
-        model="a model in memory" if place is None else public_name(str(classifier.model)),
+        model="a model in memory" if model_folder is None else public_name(str(classifier.model)),
         data=data.resolve().name,
         task=task.name,
         folds=task.folds,
@@ -140,7 +140,10 @@ def fit_classifier(
 
 
 def _labels(labels: Path | None, data: Path) -> tuple[Task, NDArray[np.float64]]:
-    """Return the task of a table or of the corpus' leaves, and its labels [M, K], NaN if unknown."""
+    """Return a task and its labels [M, K]. The classes come from a table, or are the leaves of the corpus.
+
+    Unknown labels are NaN.
+    """
     if labels is None:
         task = corpus_task(data)
         return task, task.y_MK.astype(np.float64)
@@ -151,16 +154,16 @@ def _labels(labels: Path | None, data: Path) -> tuple[Task, NDArray[np.float64]]
 def _embed_blocks(vectors: Vectors, records: Sequence[int], task: Task, data: Path, out: Path) -> int:
     """Embed the records of a task, and return the number of vectors reused from an earlier run.
 
-    Vectors are kept in blocks in `embedding_folder`, so that an interrupted run can continue, and further
-    classifiers on the same records need no embedding. The key of a block is a hash of encoder, readout and
-    signals. A longer readout also serves. Blocks follow the order of the corpus, so that other labels of the
-    same records have the same blocks.
+    Vectors are stored in blocks in `embedding_folder`. An interrupted run continues after the last block, and
+    a second classifier on the same records reuses all blocks. The key of a block names the encoder, the
+    readout and the signals. A block with a longer readout is reused as well. Blocks follow the order of the
+    corpus, so that they don't depend on the labels.
     """
     ordered = sorted(records, key=lambda row: task.row_M[row])
     hashes = index.of(data, ["signal_hash"])["signal_hash"].take(task.row_M).to_pylist()
     weights, reused, folder = weights_sha256(vectors.model), 0, embedding_folder(data, out)
     readouts = HEADS[HEADS.index(vectors.readout) :]
-    with shown("embedding: records") as tell:
+    with shown("embedding: records") as report:
         for first in range(0, len(ordered), FILE_RECORDS):
             rows = ordered[first : first + FILE_RECORDS]
             signals = " ".join(hashes[row] for row in rows)
@@ -171,32 +174,37 @@ def _embed_blocks(vectors: Vectors, records: Sequence[int], task: Task, data: Pa
             else:
                 vectors.add(rows, block.x_BF)
                 reused += len(rows)
-            tell(first + len(rows), len(ordered))
+            report(first + len(rows), len(ordered))
     return reused
 
 
 def embedding_folder(data: Path, out: Path) -> Path:
-    """Return the folder for embeddings: next to the corpus, or next to `out` if that can't be written."""
+    """Return the folder for embeddings: next to the corpus, or next to `out` if the corpus is read-only."""
     data = data.absolute()
     beside = data if os.access(data.parent, os.W_OK) else out
     return beside.with_name(f"{beside.name}-embedding")
 
 
 def judged_recordings(folder: Path, data: Path) -> Iterator[Recording]:
-    """Return the first `COMPARED` test records of a classifier from the corpus on which it was evaluated.
+    """Return the first `COMPARED` test records of a classifier.
 
-    Raises `CorpusError` if `data` isn't this corpus.
+    Args:
+        folder: folder of the classifier.
+        data: corpus on which the classifier was evaluated. For another corpus, `CorpusError` is raised.
     """
     recordings, config = corpus_recordings(Corpus.open(data)), MarEcg.from_pretrained(folder).config
     frame = read_predictions(folder, ["row", "name"])[:COMPARED]
     if [recordings.ids[row] for row in frame["row"] if row < len(recordings.ids)] != list(frame["name"]):
         problem = "isn't the corpus on which the classifier was evaluated"
-        raise CorpusError(problem, where=data, remedy="Give the corpus on which it was evaluated")
+        raise CorpusError(problem, where=data, remedy="Give the corpus that it was fitted with")
     return (recording(recordings.read(int(row)), FS, LEADS, config) for row in frame["row"])
 
 
 def read_predictions(folder: Path, columns: Sequence[str] | None = None) -> pd.DataFrame:
-    """Return a classifier's predictions of its test records, or some columns. Raises `InputError`."""
+    """Read a classifier's predictions of its test records, with all columns or with `columns`.
+
+    Raises `InputError` if the file is missing or damaged.
+    """
     path, remedy = folder / PREDICTIONS, "Fit the classifier again"
     refuse_pipe(path, remedy)
     tables = parquet_batches(path, columns, where=path, remedy=remedy)
@@ -204,7 +212,7 @@ def read_predictions(folder: Path, columns: Sequence[str] | None = None) -> pd.D
 
 
 def _checked(prevalence: Mapping[str, float], classes: Sequence[str]) -> Mapping[str, float]:
-    """Return the shares unchanged. Raises `UsageError` for an unknown class or an invalid share."""
+    """Return the prevalence unchanged. Raises `UsageError` for an unknown class or an invalid share."""
     for name, share in prevalence.items():
         if name not in classes:
             raise UsageError(f"unknown class {name!r}", remedy=f"Choose from {', '.join(classes)}")
@@ -214,20 +222,23 @@ def _checked(prevalence: Mapping[str, float], classes: Sequence[str]) -> Mapping
 
 
 def _check_exclusive(task: Task, y_MK: NDArray[np.float64], where: Path) -> None:
-    """Check that every record has exactly one class. Raises `InputError`."""
+    """Raise `InputError` if a record doesn't have exactly one class."""
     positives_M = np.nansum(y_MK, axis=1)
     wrong = np.flatnonzero((positives_M != 1) | ~np.isfinite(y_MK).all(axis=1))
     if len(wrong):
         first = wrong[0]
         name, count = task.recordings.ids[task.row_M[first]], int(positives_M[first])
-        has = f"{count} classes" if count != 1 else "one class and unknown others"
-        problem = f"{len(wrong):,} of {len(y_MK):,} records haven't one class, such as {name} with {has}"
-        remedy = "Give every record one class, or leave out --exclusive"
+        has = f"has {count}" if count != 1 else "has one, and unknown labels"
+        problem = f"{len(wrong):,} of {len(y_MK):,} records don't have exactly one class, e.g. {name} {has}"
+        remedy = "Give every record exactly one class, or leave out --exclusive"
         raise InputError(problem, where=where, remedy=remedy)
 
 
 def _counts(task: Task, y_MK: NDArray[np.float64], where: Path) -> Counts:
-    """Count positives and labelled records by part and class. Raises `InputError` if there are too few."""
+    """Count positives and labelled records by split and class.
+
+    Raises `InputError` if a class has no positives or no negatives in a split, or a single train patient.
+    """
     patients = task.recordings.patients
     counts: Counts = {}
     for part in SPLITS:
@@ -235,15 +246,15 @@ def _counts(task: Task, y_MK: NDArray[np.float64], where: Path) -> Counts:
         for name, y_M in zip(task.classes, y_MK[task.split_M == part].T, strict=True):
             positives, count = int(np.nansum(y_M)), int(np.isfinite(y_M).sum())
             if not 0 < positives < count:
-                kind = "positives" if not positives else "negatives"
-                problem = f"class {name} has no {kind} among the {count} {part} records with a label"
-                remedy = "Label more records, leave the class out, or give a column `split` of your own"
+                missing = "positives" if not positives else "negatives"
+                problem = f"class {name} has no {missing} among the {count} {part} records with a label"
+                remedy = "Label more records, leave the class out, or assign records in a column `split`"
                 raise InputError(problem, where=where, remedy=remedy)
             counts[part][name] = (positives, count)
     for column, name in enumerate(task.classes):
         rows = task.row_M[(y_MK[:, column] == 1) & (task.split_M == TRAIN)]
         if len({patients[row] or task.recordings.ids[row] for row in rows}) < 2:
-            problem = f"class {name} has one patient among the train records"
+            problem = f"class {name} must have at least 2 patients among the train records, got 1"
             raise InputError(problem, where=where, remedy="Label more patients, or leave the class out")
     return counts
 
@@ -256,7 +267,7 @@ def _predictions(
     test: Sequence[int],
     logits_MK: NDArray[np.float64],
 ) -> pd.DataFrame:
-    """Return a row per test record: its identity, then label, logit and probability of each class."""
+    """Return a table of the test records: metadata, and the label, logit and probability of each class."""
     rows, present = task.row_M[test], index.schema(data).names
     frame = index.of(data, [name for name in INDEXED if name in present]).take(rows).to_pandas()
     frame.insert(0, "row", rows)

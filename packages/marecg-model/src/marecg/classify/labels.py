@@ -1,4 +1,4 @@
-"""Labels given to `EcgClassifier.fit`.
+"""Convert the labels passed to `EcgClassifier.fit`.
 
 Shapes: B records, K classes.
 """
@@ -11,23 +11,25 @@ from numpy.typing import ArrayLike, NDArray
 from marecg.errors import UsageError
 
 
-def targets_of(y: ArrayLike, records_: int) -> tuple[NDArray[np.float64], NDArray[Any], bool]:
+def targets_of(y: ArrayLike, n_records: int) -> tuple[NDArray[np.float64], NDArray[Any], bool]:
     """Return the targets [B, K], the classes, and whether a record may have several classes.
 
     Raises `UsageError` if no classifier can be fitted to the labels.
     """
     try:
         labels = np.asarray(y)
-        classes, place_B = np.unique(labels, return_inverse=True)
+        classes, class_B = np.unique(labels, return_inverse=True)
     except ValueError as error:
         remedy = "Give a table [records, classes]"
-        raise UsageError("labels must have rows of one length", remedy=remedy) from error
+        raise UsageError("a table of labels must have rows of equal length", remedy=remedy) from error
     except TypeError as error:  # None among strings
-        raise UsageError("labels must all be texts, or all be whole numbers") from error
-    given = len(labels) if labels.ndim else 0
-    if given != records_:
-        raise UsageError(f"labels must have one entry per record: got {given} labels for {records_} records")
-    if records_ < 2:
+        raise UsageError("labels must be either all strings or all integers") from error
+    n_labels = len(labels) if labels.ndim else 0
+    if n_labels != n_records:
+        raise UsageError(
+            f"labels must have one entry per record: got {n_labels} labels for {n_records} records"
+        )
+    if n_records < 2:
         raise UsageError("training needs at least 2 records, got 1 (one is held out for early stopping)")
     if labels.ndim == 2:
         if not labels.shape[1]:
@@ -40,8 +42,8 @@ def targets_of(y: ArrayLike, records_: int) -> tuple[NDArray[np.float64], NDArra
         classes = classes.astype(np.int64)
     elif labels.ndim != 1 or labels.dtype.kind == "f":
         raise UsageError(
-            f"labels must be classes, one per record, got shape {labels.shape} and type {labels.dtype}"
+            f"labels must be one class per record, got shape {labels.shape} and type {labels.dtype}"
         )
     if len(classes) < 2:
         raise UsageError("labels must have at least 2 classes, got 1")
-    return np.eye(len(classes))[place_B], classes, False
+    return np.eye(len(classes))[class_B], classes, False

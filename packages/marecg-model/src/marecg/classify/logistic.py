@@ -1,5 +1,7 @@
 """Logistic regression of all classes on the same vectors, with partly unknown labels.
 
+A view is a range of a vector's values. The logits of several views are averaged.
+
 Shapes: M records, K classes, W values of a vector, S strengths, V views.
 """
 
@@ -15,21 +17,22 @@ from marecg.evaluate.probe.linear import span
 
 Floats = NDArray[np.float64]
 STRENGTHS = tuple(10.0**exponent for exponent in range(-5, 2))
-"""Candidates for C, the inverse of the L2 strength, from the strongest regularisation on."""
+"""Candidates for C, the inverse of the L2 strength. The first candidate regularises most."""
 USUAL = STRENGTHS.index(1e-3)
-"""Index of the strength that is used if validation can't choose."""
+"""Index of the strength for a class without validation labels."""
 SMALLEST_SPREAD = 1e-6
-"""Standard deviation up to which a value counts as constant."""
+"""Largest standard deviation of a value that counts as constant."""
 
 
 PARTS = 5
-"""Parts of the validation records. The strength for each part is chosen by the other parts."""
+"""Number of parts of the validation records. The strength for a part is chosen on the other parts."""
 
 
 class Logistic(NamedTuple):
-    """Fitted model: mean [W] and scale [W], weights [K, W], intercepts [K], and logits [M, K].
+    """Fitted model: logits are ((x − mean) / scale) · weights + intercepts.
 
-    The logits are the validation records' logits of `cross_fitted`.
+    Attributes:
+        val_MK: logits of the validation records, as returned by `cross_fitted`.
     """
 
     mean_W: Floats
@@ -40,9 +43,10 @@ class Logistic(NamedTuple):
 
 
 def class_weights(y_MK: NDArray[np.floating], train_MK: NDArray[np.floating], balanced: bool) -> Floats:
-    """Return label weights [M, K]: 0 for NaN, and for classes whose training labels are all equal.
+    """Return the weights [M, K] of labels.
 
-    `balanced` weights positives by n / 2n₊ and negatives by n / 2n₋, with n labelled training records.
+    Unknown labels, and classes whose training labels are all equal, have weight 0. Other labels have weight 1
+    or, if `balanced`, n / 2n₊ for positives and n / 2n₋ for negatives, with n labelled training records.
     """
     positives_K, known_K = np.nansum(train_MK, axis=0), np.isfinite(train_MK).sum(axis=0)
     weight_MK = np.isfinite(y_MK) * ((positives_K > 0) & (positives_K < known_K))
@@ -53,7 +57,7 @@ def class_weights(y_MK: NDArray[np.floating], train_MK: NDArray[np.floating], ba
 
 
 def expected_shifts(y_MK: NDArray[np.floating], balanced: bool) -> Floats:
-    """Return the shift [K] of the logits that undoes the weights of positives and negatives."""
+    """Return the shift [K] of each class's logits that undoes `balanced` weights; 0 without such weights."""
     positives_K, count_K = np.nansum(y_MK, axis=0), np.isfinite(y_MK).sum(axis=0)
     both_K = (positives_K > 0) & (positives_K < count_K)
     odds_K = positives_K / (count_K - positives_K).clip(1)
@@ -61,7 +65,7 @@ def expected_shifts(y_MK: NDArray[np.floating], balanced: bool) -> Floats:
 
 
 def class_losses(logits_MK: Floats, y_MK: NDArray[np.floating], weight_MK: Floats) -> Floats:
-    """Return the weighted mean cross-entropy of every class, [K]; NaN without labels."""
+    """Return the weighted mean cross-entropy of each class, [K]. It is NaN for a class without labels."""
     loss_MK = np.logaddexp(0, logits_MK) - np.nan_to_num(y_MK) * logits_MK
     total_K = weight_MK.sum(axis=0)
     loss_K = np.full(len(total_K), np.nan)
@@ -70,7 +74,7 @@ def class_losses(logits_MK: Floats, y_MK: NDArray[np.floating], weight_MK: Float
 
 
 def record_losses(logits_MK: Floats, y_MK: NDArray[np.floating], weight_MK: Floats) -> Floats:
-    """Return each record's contribution to `weighted_loss` as float64 [M], whose mean is this loss."""
+    """Return each record's contribution to `weighted_loss`, float64 [M]. Their mean is that loss."""
     loss_MK = np.logaddexp(0, logits_MK) - np.nan_to_num(y_MK) * logits_MK
     total_K = weight_MK.sum(axis=0)
     share_MK = weight_MK[:, total_K > 0] / total_K[total_K > 0] * len(weight_MK)
@@ -78,7 +82,7 @@ def record_losses(logits_MK: Floats, y_MK: NDArray[np.floating], weight_MK: Floa
 
 
 def weighted_loss(logits_MK: Floats, y_MK: NDArray[np.floating], weight_MK: Floats) -> float:
-    """Return the mean of `class_losses` over classes with labels; 0 without any."""
+    """Return the mean of `class_losses` over the classes with labels, or 0 if no class has labels."""
     loss_K = class_losses(logits_MK, y_MK, weight_MK)
     scored_K = weight_MK.sum(axis=0) > 0
     return float(loss_K[scored_K].mean()) if scored_K.any() else 0.0
@@ -93,10 +97,10 @@ def fit_logistic(
     val_weight: Floats,
     part_W: NDArray[np.floating] | None = None,
 ) -> Logistic:
-    """Standardise on the training records, and fit a model for each strength.
+    """Fit a logistic regression, and choose each class's strength by its validation loss.
 
-    Each class keeps the strength with its least validation loss. Standardised values are multiplied by
-    `part_W`, if given. A class without positives or negatives gets zero weights.
+    Vectors are standardised on the training records, then multiplied by `part_W` if it is given. A class
+    without positives or without negatives gets zero weights.
     """
     mean_W, scale_W = x_MW.mean(axis=0), x_MW.std(axis=0)
     scale_W = np.where(scale_W > SMALLEST_SPREAD, scale_W, 1) / (1 if part_W is None else part_W)
@@ -134,24 +138,26 @@ def fit_logistic(
 
 
 def cross_fitted(logits_SMK: Floats, y_MK: NDArray[np.floating], weight_MK: Floats) -> Floats:
-    """Return the logits of `PARTS` parts of the records, with the strengths chosen on the other parts.
+    """Return logits [M, K] of validation records whose strength was chosen on other validation records.
 
-    So a calibration fitted on these logits isn't biased by the choice of a strength on the same records.
+    For each of `PARTS` parts, the strengths are chosen on the other parts. If strengths were chosen on the
+    same records, a calibration fitted on the logits would be biased.
     """
     part_M = np.random.default_rng(0).permutation(len(y_MK)) % PARTS
     crossed_MK = np.empty(y_MK.shape)
     for part in range(PARTS):
-        judges = part_M != part
+        elsewhere = part_M != part
         losses = [
-            class_losses(logits_MK[judges], y_MK[judges], weight_MK[judges]) for logits_MK in logits_SMK
+            class_losses(logits_MK[elsewhere], y_MK[elsewhere], weight_MK[elsewhere])
+            for logits_MK in logits_SMK
         ]
         chosen_K = _best_strengths(np.stack(losses))
-        crossed_MK[~judges] = logits_SMK[chosen_K, :, np.arange(len(chosen_K))].T[~judges]
+        crossed_MK[~elsewhere] = logits_SMK[chosen_K, :, np.arange(len(chosen_K))].T[~elsewhere]
     return crossed_MK
 
 
 def _best_strengths(loss_SK: Floats) -> NDArray[np.intp]:
-    """Return the index of the strength with the least loss, by class; `USUAL` without losses."""
+    """Return the index of each class's strength with the least loss, or `USUAL` if its loss is NaN."""
     scored_K = np.isfinite(loss_SK).all(axis=0)
     return np.where(scored_K, np.nan_to_num(loss_SK, nan=np.inf).argmin(axis=0), USUAL)
 
@@ -167,16 +173,23 @@ def fit_views(
     part_W: NDArray[np.floating] | None = None,
     fitted: dict[tuple[int, int, bytes], Logistic] | None = None,
 ) -> Logistic:
-    """Fit a logistic regression on each view's columns, and join them into a single head of averaged logits.
+    """Fit a logistic regression on each view, and join the regressions into one that averages their logits.
 
-    Together the views have all columns, and a column may be in several views.
+    Before averaging, a class's logits in each view are rescaled to the mean spread over the views. The spread
+    is measured on validation, or on training if validation has a single record. A view in which the class has
+    constant logits is ignored.
 
-    Before averaging, the logits of a class are rescaled in each view to the mean spread of all views. The
-    spread is measured on validation, or on training if validation has a single record. A view with constant
-    logits is ignored for the class.
-
-    `fitted` holds the fits of views by their columns and `part_W`. Views with a fit aren't fitted again, so
-    it belongs to the same records and labels. New fits are added.
+    Args:
+        x_MW: training vectors.
+        y_MK: training labels.
+        weight_MK: weights of the training labels.
+        val_x: validation vectors.
+        val_y: validation labels.
+        val_weight: weights of the validation labels.
+        views: columns of each view. Each column must be in at least one view.
+        part_W: factors for `fit_logistic`.
+        fitted: cache of fits by columns and factors, to which new fits are added. It is valid only for the
+            same records and labels.
     """
     part_W = np.ones(x_MW.shape[1]) if part_W is None else part_W
     fitted, heads = {} if fitted is None else fitted, []

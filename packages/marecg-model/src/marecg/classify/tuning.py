@@ -1,7 +1,7 @@
-"""Tuning of a linear head: it is fitted on frozen readouts, then trained together with the encoder.
+"""Fit a linear head on the readouts of a frozen encoder, then train head and encoder together.
 
 Fine-tuning starts from the best head on the frozen encoder (Kumar et al. 2022, "Fine-Tuning can Distort
-Pretrained Features"). So the result is never worse on validation, even with few records or steps.
+Pretrained Features"). So the result is never worse on validation than this head.
 
 Shapes: B windows, M records, K classes, C leads, L samples, W readout.
 """
@@ -33,29 +33,33 @@ from marecg.objectives.augment import rhythm_safe
 
 Floats = NDArray[np.float64]
 HEADS: tuple[Readout, ...] = ("wide", "beats", "full")
-"""Readouts of a head. Each readout has all blocks of the readout before it."""
+"""Readouts for a head. Each readout begins with the values of the previous readout."""
 WARM_UP = 0.1
 """Share of the steps over which the learning rate rises. Afterwards it falls along a cosine."""
 HEAD = 0.1
-"""Learning rate of the head divided by the pool's. It is low because the head is already fitted."""
+"""Ratio of the head's learning rate to the pool's. It is low because the head is already fitted."""
 AVERAGE = 0.98
 """Momentum of the moving average of the weights."""
 HALF_WAY = 0.5
-"""Position of the evaluated weights between the start (0) and the average (1) (Wortsman et al. 2022)."""
+"""Weight of the moving average in the evaluated weights. The rest are the weights before training.
+
+Wortsman et al. 2022, "Robust fine-tuning of zero-shot models".
+"""
 WARMING = 10
-"""Number of steps over which the average forgets its start."""
+"""Delay of the momentum in steps: at a step s, it is s / (s + WARMING) or `AVERAGE`, whichever is less."""
 CLIP = 1.0
-"""Largest norm of the gradients."""
+"""Maximum norm of the gradients."""
 SLOPES = np.linspace(0.4, 1, 7)
-"""Factors for logits before validation loss is computed, because calibration corrects overconfidence."""
+"""Factors for logits in the validation loss. They reduce overconfidence, which calibration would correct."""
 
 
 @dataclass(frozen=True)
 class Tuning:
-    """Settings of fine-tuning, from `EcgClassifier`. Raises `UsageError` for invalid values.
+    """Settings of fine-tuning; see `EcgClassifier`. Raises `UsageError` for an invalid value.
 
-    `look` is the number of steps between two evaluations on validation.
-    `decay` is 0.75 by default, as in the fine-tuning of BEiT and MAE (Bao et al. 2022).
+    Attributes:
+        decay: as in the fine-tuning of BEiT and MAE (Bao et al. 2022).
+        look: number of steps between two evaluations on validation.
     """
 
     layers: str = "head"
@@ -74,10 +78,10 @@ class Tuning:
         if self.layers not in ("head", "all") and not (head == "last" and count.isdecimal() and int(count)):
             raise UsageError(f"unknown layers {self.layers!r}", remedy="Choose head, last:2 or all")
         for name in ("steps", "batch_size", "patience", "look", "lr", "decay"):
-            value, kind = getattr(self, name), Real if name in ("lr", "decay") else Integral
-            if not (isinstance(value, kind) and 0 < float(value) < math.inf):
-                a_number = "number" if kind is Real else "whole number"
-                raise UsageError(f"{name} must be a {a_number} above 0, got {value!r}")
+            value, number_type = getattr(self, name), Real if name in ("lr", "decay") else Integral
+            if not (isinstance(value, number_type) and 0 < float(value) < math.inf):
+                noun = "number" if number_type is Real else "whole number"
+                raise UsageError(f"{name} must be a {noun} above 0, got {value!r}")
         if self.readout not in HEADS:
             raise UsageError(f"readout must be {' or '.join(HEADS)}, got {self.readout!r}")
         if self.readout != "wide" and self.layers != "head":
@@ -95,7 +99,13 @@ class Tuning:
 
 
 class Vectors:
-    """Readouts of records by a frozen encoder, computed once. `fetch` reads a record by its number."""
+    """Readouts of records by a frozen encoder. Each record is embedded only once.
+
+    Args:
+        model: the encoder.
+        fetch: function that reads a record by its number.
+        readout: readout of the vectors.
+    """
 
     def __init__(self, model: MarEcg, fetch: Callable[[int], Recording], readout: Readout = "wide") -> None:
         self.model, self.fetch, self.readout = model, fetch, readout
@@ -103,7 +113,7 @@ class Vectors:
         self._read: dict[int, NDArray[np.float32]] = {}
 
     def narrowed(self, readout: Readout) -> "Vectors":
-        """Return the same vectors, cut to a shorter readout of `HEADS`."""
+        """Return a view of the vectors that is cut to a shorter readout of `HEADS`."""
         other = copy.copy(self)
         other.readout = readout
         return other
@@ -123,10 +133,15 @@ class Vectors:
 
 @dataclass(frozen=True)
 class Tuned:
-    """Result of tuning: the averaged network with the least calibrated loss, and its step.
+    """Result of tuning.
 
-    For a head on a frozen encoder, `val_MK` holds the validation logits for calibration
-    (`logistic.cross_fitted`), and `loss_M` the contribution of each validation record to the loss.
+    Attributes:
+        net: network with the least `loss`.
+        step: step of this network; 0 before fine-tuning.
+        loss: `calibrated_loss` on validation.
+        frozen: whether the encoder wasn't trained.
+        val_MK: validation logits for calibration (`logistic.cross_fitted`), if the encoder is frozen.
+        loss_M: contribution of each validation record to the loss, if the encoder is frozen.
     """
 
     net: Classifier
@@ -137,10 +152,10 @@ class Tuned:
     loss_M: Floats | None = None
 
     def logits(self, vectors: Vectors, rows_M: Sequence[int]) -> Floats:
-        """Return logits [M, K] of records, from cached vectors if the encoder stayed frozen."""
+        """Return logits [M, K] of records. The vectors are reused if the encoder is frozen."""
         readout = self.net.readout
-        of_net = vectors.narrowed(readout) if self.frozen else Vectors(self.net.model, vectors.fetch, readout)
-        return self.net.logits(of_net(rows_M))
+        inputs = vectors.narrowed(readout) if self.frozen else Vectors(self.net.model, vectors.fetch, readout)
+        return self.net.logits(inputs(rows_M))
 
 
 def tune(
@@ -151,22 +166,22 @@ def tune(
     val_M: Sequence[int],
     fitted: dict[tuple[int, int, bytes], Logistic] | None = None,
 ) -> Tuned:
-    """Fit a head, train the layers that `how` names, and keep the best step.
+    """Fit a head, train the layers `how.layers`, and keep the best step.
 
-    Each step draws a window from each of its records, with any of the phases' beginnings, and augments it
-    with `rhythm_safe`.
+    In each step, a window of each record of the batch is drawn from `tta_windows` and augmented with
+    `rhythm_safe`.
 
     Args:
         how: settings of the training.
         vectors: readouts of the frozen encoder.
-        y_MK: labels of the training records, followed by the validation records; NaN if unknown.
+        y_MK: labels of the training records, then of the validation records; NaN if unknown.
         train_M: numbers of the training records.
-        val_M: numbers of the validation records, which decide the regularisation of the head and when
+        val_M: numbers of the validation records. They decide how much the head is regularised, and when
             training stops.
-        fitted: heads of views that other readouts of the same records share; see `fit_views`.
+        fitted: cache of fits, shared by the readouts of the same records; see `fit_views`.
 
     Raises:
-        UsageError: values don't stay finite because the learning rate is too high.
+        UsageError: values aren't finite because the learning rate is too high.
     """
     model, classes = vectors.model, y_MK.shape[1]
     y_train, y_val = y_MK[: len(train_M)], y_MK[len(train_M) :]
@@ -200,7 +215,7 @@ def tune(
     def rounds() -> Iterator[int]:
         for step, picked in enumerate(_batches(how, len(train_M)), 1):
             net.train()
-            windows = [list(tta_windows(vectors.fetch(train_M[place]), model.config)) for place in picked]
+            windows = [list(tta_windows(vectors.fetch(train_M[row]), model.config)) for row in picked]
             draw = np.random.default_rng((how.seed, step))
             drawn = [choices[int(draw.integers(len(choices)))] for choices in windows]
             optimizer.zero_grad()
@@ -219,13 +234,13 @@ def tune(
 
     def score() -> float:
         ends = zip(start.parameters(), average.module.parameters(), strict=True)
-        for mine, (begin, end) in zip(between.parameters(), ends, strict=True):
-            mine.copy_(begin.lerp(end, HALF_WAY))
+        for parameter, (begin, end) in zip(between.parameters(), ends, strict=True):
+            parameter.copy_(begin.lerp(end, HALF_WAY))
         try:
             logits_MK = Tuned(between, 0, math.nan, False).logits(vectors, val_M)
         except CheckpointError as error:
             problem = f"fine-tuning ({how.layers}) gives values that are not finite"
-            raise UsageError(problem, where="lr", remedy=f"Lower it: it is {how.lr:g}") from error
+            raise UsageError(problem, where="lr", remedy=f"Set lr to less than {how.lr:g}") from error
         return -calibrated_loss(logits_MK, y_val, weight_val)
 
     step, best = fit_best(between, rounds(), score, -loss, how.patience)
@@ -233,7 +248,7 @@ def tune(
 
 
 def calibrated_loss(logits_MK: Floats, y_MK: NDArray[np.floating], weight_MK: Floats) -> float:
-    """Return the weighted loss of the logits at the best of the `SLOPES`, the same for all classes."""
+    """Return the least `weighted_loss` of slope · logits over the `SLOPES`. All classes share the slope."""
     return min(weighted_loss(slope * logits_MK, y_MK, weight_MK) for slope in SLOPES)
 
 
@@ -244,7 +259,7 @@ def _of_records(logits_MK: Floats, y_MK: NDArray[np.floating], weight_MK: Floats
 
 
 def _batches(how: Tuning, records: int) -> Iterator[NDArray[np.int64]]:
-    """Yield `steps` batches of record positions. Every record is used once before any is repeated."""
+    """Yield a batch of record positions per step. No record is repeated before all records were used."""
     draw = np.random.default_rng(how.seed)
     queue = np.zeros(0, np.int64)
     for _ in range(how.steps):
@@ -255,7 +270,7 @@ def _batches(how: Tuning, records: int) -> Iterator[NDArray[np.int64]]:
 
 
 def _groups(net: Classifier, how: Tuning) -> list[dict[str, Any]]:
-    """Return parameter groups from the head down. Layers below the requested layers are frozen."""
+    """Return the parameter groups of the head and of `how.layers`. All other layers are frozen."""
     model, depth = net.model, len(net.model.encoder.blocks)
     net.requires_grad_(True)
     model.to_concepts.requires_grad_(False)

@@ -1,4 +1,4 @@
-"""HTML pages that open without a network (of a run, a record, a classifier), their drawings, and the demo.
+"""Write HTML pages of runs, records and classifiers, which open without a network; and run the demo.
 
 These modules only write tables, charts and text. Other packages compute the values.
 """

@@ -1,6 +1,6 @@
-"""Matplotlib charts as SVG for a page, in colours that follow its dark mode and print.
+"""Draw Matplotlib charts as SVG for a page. Their colours adapt to dark mode and to print.
 
-Shapes: L points of a curve, N concepts, M test records.
+Shapes: L points of a curve, M records.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -31,20 +31,20 @@ STYLE: Any = {
     "grid.color": "black",
 }
 NAMED = 10
-"""Maximum number of lines that a chart names."""
+"""Maximum number of lines in a chart's legend. A chart with more lines has no legend."""
 BINS = 240
-"""Maximum number of points of a curve. A point of a longer curve is the mean of a stretch, with its range."""
+"""Maximum number of points of a curve. In a longer curve, a point is the mean of several values."""
 
 
 @contextmanager
 def canvas(width: float, height: float) -> Iterator[Axes]:
-    """Yield axes of a size in inches in the charts' style. Call `svg` inside the block."""
+    """Yield axes in the charts' style, with a size in inches. Call `svg` inside the block."""
     with mpl.rc_context(STYLE):
         yield Figure(figsize=(width, height), layout="constrained").subplots()
 
 
 def svg(axes: Axes, label: str) -> Markup:
-    """Return the chart for a page, with a label for screen readers."""
+    """Return the chart as SVG, with a label for screen readers."""
     figure = axes.get_figure(root=True)
     assert figure is not None
     return Markup(inline_svg(figure, label))  # noqa: S704 (drawn here)
@@ -52,10 +52,10 @@ def svg(axes: Axes, label: str) -> Markup:
 
 def curve(step_L: ArrayLike, value_L: ArrayLike, name: str) -> Markup:
     """Draw a column of metrics.csv against the step."""
-    at, mean, least, most = _binned(np.asarray(step_L, np.float64), np.asarray(value_L, np.float64))
+    step, mean, least, most = _binned(np.asarray(step_L, np.float64), np.asarray(value_L, np.float64))
     with canvas(3, 1.7) as axes:
-        axes.fill_between(at, least, most, color=ACCENT, alpha=0.2, linewidth=0)
-        axes.plot(at, mean, color=ACCENT, linewidth=1.2)
+        axes.fill_between(step, least, most, color=ACCENT, alpha=0.2, linewidth=0)
+        axes.plot(step, mean, color=ACCENT, linewidth=1.2)
         axes.set_title(name)
         axes.grid(axis="y")
         axes.xaxis.set_major_locator(MaxNLocator(4, integer=True))
@@ -72,7 +72,10 @@ def matrix(
     axes_names: tuple[str, str] = ("", ""),
     percent: bool = False,
 ) -> Markup:
-    """Draw a table of values, darker for higher values. With `percent`, cells show values from 1 % on."""
+    """Draw a matrix as coloured cells. Higher values are darker.
+
+    With `percent`, the values are shares, and cells show them in percent if they are at least 0.5 %.
+    """
     values = np.asarray(values, np.float64)
     low, high = (0.0, 1.0) if percent else (float(values.min()), float(values.max()))
     side = 0.3 if percent else 0.16
@@ -87,7 +90,7 @@ def matrix(
         axes.set_title(title if percent else f"{title}: from {low:.2f} (pale) to {high:.2f}")
         for (row, column), value in np.ndenumerate(values) if percent else ():
             if value >= 0.005:
-                colour = "#fefefe" if value > 0.6 else "#111111"  # cells have the same blue in dark mode
+                colour = "#fefefe" if value > 0.6 else "#111111"  # the cells are the same in dark mode
                 axes.text(
                     column, row, f"{100 * value:.0f}", ha="center", va="center", color=colour, fontsize=7
                 )
@@ -95,11 +98,16 @@ def matrix(
 
 
 def by_share(lines: Mapping[str, Sequence[tuple[str, float, float, float]]], title: str) -> Markup:
-    """Draw macro AUC in percent by share of training records, with a line per name."""
+    """Draw macro AUC with its interval against the share of training records.
+
+    Args:
+        lines: for each line, its points: share, macro AUC, and low and high end of the interval.
+        title: title of the chart.
+    """
     shares = list(dict.fromkeys(share for points in lines.values() for share, *_ in points))
     with canvas(4, 3.2 + 0.1 * len(lines)) as axes:
         for number, (name, points) in enumerate(lines.items()):
-            shift = 0.5 * (number + 0.5) / len(lines) - 0.25  # so that intervals don't overlap
+            shift = 0.5 * (number + 0.5) / len(lines) - 0.25  # without it, intervals would overlap
             x = [shares.index(share) + shift for share, *_ in points]
             mean, low, high = np.array([values for _, *values in points]).T
             (line,) = axes.plot(x, mean, "o-", ms=3, lw=1, label=name)
@@ -113,19 +121,19 @@ def by_share(lines: Mapping[str, Sequence[tuple[str, float, float, float]]], tit
 
 
 def legend(axes: Axes) -> None:
-    """Draw a legend of a few lines below the axes."""
+    """Draw a legend below the axes if it has 2 to `NAMED` entries."""
     handles, names = axes.get_legend_handles_labels()
     if 1 < len(names) <= NAMED:
         axes.figure.legend(handles, names, loc="outside lower left", ncols=2)
 
 
 def square(axes: Axes, x: str, y: str) -> None:
-    """Set both axes from 0 to 1."""
+    """Let both axes run from 0 to 1, and label them."""
     axes.set(xlabel=x, ylabel=y, xlim=(-0.01, 1.01), ylim=(-0.01, 1.01), aspect="equal")
 
 
 def points(x_M2: ArrayLike, names: Sequence[str], colour_of: Mapping[str, str], label: str) -> Markup:
-    """Draw a map of records, coloured by name, without axes."""
+    """Draw records as points without axes, coloured by their names."""
     x_M2, labels = np.asarray(x_M2, np.float64), np.array(names)
     with canvas(5, 4) as axes:
         for name, colour in colour_of.items():
@@ -138,7 +146,10 @@ def points(x_M2: ArrayLike, names: Sequence[str], colour_of: Mapping[str, str], 
 
 
 def _binned(step: NDArray[np.float64], value: NDArray[np.float64]) -> tuple[NDArray[np.float64], ...]:
-    """Return step, mean, least and most of at most BINS stretches; NaN without finite values."""
+    """Return the mean step, and the mean, minimum and maximum value, of at most `BINS` stretches of a curve.
+
+    A stretch without finite values is NaN.
+    """
     edges = np.linspace(0, len(step), min(BINS, len(step)) + 1).astype(int)
     binned = []
     for start, stop in pairwise(edges):

@@ -1,4 +1,4 @@
-"""Page and model card of a classifier: test figures with charts, and the worst errors as ECGs.
+"""Write the page and the model card of a classifier: scores on test records, charts, and the worst errors.
 
 Shapes: C leads, L samples, M test records, K classes.
 """
@@ -25,20 +25,20 @@ from marecg.report.texts import caption
 from marecg.report.tracing import tracing
 
 WORST = 2
-"""Number of records shown for each class and kind of error."""
-SHOWN = 6
-"""Number of classes whose worst errors are shown: the classes with the most positives."""
+"""Number of records shown for each class and type of error."""
+CLASSES_WITH_ERRORS = 6
+"""Number of classes whose worst errors are shown. They are the classes with the most positives."""
 
 
 def write_classifier_report(folder: Path, corpus: Corpus) -> Path:
-    """Write the page (returned) and the card `README.md` of a classifier into its folder."""
+    """Write the page and the model card of a classifier into its folder, and return the path of the page."""
     evaluation = read_evaluation(folder)
     classifier = read_model(Description, folder / MARK, "isn't a classifier", "Fit the classifier again")
     frame = read_predictions(folder)
     trained = "a new head" if classifier.layers == "head" else f"layers {classifier.layers} trained"
     lead = (
-        f"{evaluation.model} with {trained}, {len(classifier.classes)} classes, judged on {len(frame)} test "
-        "records. Research use; not a medical device."
+        f"{evaluation.model} with {trained}, {len(classifier.classes)} classes, evaluated on {len(frame)} "
+        "test records. For research only. Not a medical device."
     )
     overall = [score for score in evaluation.scores if not score.group]
     sections = list(_sections(evaluation, classifier, frame, corpus))
@@ -63,7 +63,9 @@ def _sections(
     names = sorted(map(str, classifier.classes), key=lambda name: order.get(name, -1))
     cut_of = dict(zip(map(str, classifier.classes), classifier.thresholds, strict=True))
     calls = calls_of(frame, {name: cut_of[name] for name in names}, exclusive=evaluation.exclusive)
-    leaked = f" {evaluation.seen} of the {len(frame)} test records; they are marked." * bool(evaluation.seen)
+    leaked = ""
+    if evaluation.seen:
+        leaked = f" {evaluation.seen} of the {len(frame)} test records are affected; they are marked below."
     yield Section(
         "Figures",
         [
@@ -76,11 +78,11 @@ def _sections(
     curves = [roc(frame, calls), precision_recall(frame, calls)]
     yield Section("Curves", [Figure("curves", curves, caption("classifier_curves"), kind="row")])
     reliability = [reliability_chart(frame, name) for name in names]
-    kinds = [
+    calibrations = [
         (
             str(name),
             curve.kind,
-            ", ".join(f"{kind} {loss:.4f}" for kind, loss in curve.log_loss.items()) or "too few to compare",
+            ", ".join(f"{kind} {loss:.4f}" for kind, loss in curve.log_loss.items()) or "not compared",
             _percent(cut if classifier.several else None),
         )
         for name, curve, cut in zip(
@@ -91,14 +93,14 @@ def _sections(
         "Calibration",
         [
             Figure("reliability", reliability, caption("reliability"), kind="row"),
-            table(("class", "kind", "chosen by", "threshold"), kinds, numeric=[3]),
+            table(("class", "calibration", "log loss", "threshold, %"), calibrations, numeric=[3]),
             paragraph(caption("calibration")),
         ],
     )
     matrix = confusion(frame, calls)
     yield Section("Confusion", [Figure("confusion", [matrix], caption("classifier_confusion"), kind="row")])
     groups = [score for score in evaluation.scores if score.group]
-    none = paragraph("No group has five records with and without a class.")
+    none = paragraph("No group has at least five records with a class and five records without it.")
     yield Section("Groups", [_scores(groups, "class, group") if groups else none])
     yield Section(
         "Worst errors", [part for parts in _worst(frame, evaluation, calls, cut_of, corpus) for part in parts]
@@ -118,9 +120,9 @@ def calls_of(frame: pd.DataFrame, cut_of: Mapping[str, float], *, exclusive: boo
 def heads_and_rows(
     scores: Sequence[GroupScore], head: str = "class", *, at_prevalence: bool = False
 ) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
-    """Return the heads and rows of a table of figures, with a row per class or group.
+    """Return the heads and rows of a table of scores, with a row per class and group.
 
-    The PPV `at_prevalence` is for the page and the card, because a terminal is too narrow for it.
+    With `at_prevalence`, there is another column, for which a terminal is too narrow.
     """
     rows = [
         (
@@ -158,13 +160,13 @@ def _markdown(scores: Sequence[GroupScore]) -> str:
 
 
 def few_positives(scores: Sequence[GroupScore]) -> str | None:
-    """Return a sentence on thresholds chosen by too few positives; None without such a threshold."""
+    """Return a sentence on thresholds chosen on too few positives, or None if there are none."""
     names = [f"{score.name} ({score.chosen_by})" for score in scores if score.uncertain and not score.group]
     if not names:
         return None
     return (
-        f"* Thresholds chosen by fewer than {FEW_POSITIVES} positives of validation: {', '.join(names)}. "
-        "Elsewhere their sensitivity may be far from the one in this table."
+        f"* Thresholds chosen on fewer than {FEW_POSITIVES} positives of validation: {', '.join(names)}. "
+        "On other records their sensitivity may be very different."
     )
 
 
@@ -189,20 +191,22 @@ def _worst(
     cut_of: Mapping[str, float],
     corpus: Corpus,
 ) -> Iterator[tuple[Markup, Figure]]:
-    """Yield the worst errors: records with the most wrong probabilities, missed or called."""
-    overall = sorted((one for one in evaluation.scores if not one.group), key=lambda one: -one.positives)
-    for name in [score.name for score in overall[:SHOWN]]:
+    """Yield the errors with the most wrong probabilities: heading and ECG of each record."""
+    overall = sorted(
+        (score for score in evaluation.scores if not score.group), key=lambda score: -score.positives
+    )
+    for name in [score.name for score in overall[:CLASSES_WITH_ERRORS]]:
         y_M, called_M = frame[f"label {name}"], calls[name]
-        from_on = "" if evaluation.exclusive else f", called from {cut_of[name]:.1%} on"
+        threshold = "" if evaluation.exclusive else f", threshold {cut_of[name]:.1%}"
         missed = frame[(y_M == 1) & ~called_M].nsmallest(WORST, f"p {name}")
         false = frame[(y_M == 0) & called_M].nlargest(WORST, f"p {name}")
-        for error, rows in (("missed", missed), ("called, and not labelled", false)):
+        for error, rows in (("missed", missed), ("called, but not labelled", false)):
             for row in rows.to_dict("records"):
                 x_CL = corpus.signals([row["row"]])[0][:, : corpus.n_valid[row["row"]]]
                 leaves = [corpus.ontology().nodes[leaf].abbr for leaf in np.flatnonzero(corpus.y[row["row"]])]
                 text = (
-                    f"p {row[f'p {name}']:.1%}{from_on}; codes in the corpus: "
-                    f"{', '.join(leaves) or 'none'}{'; in the pretraining' if row['seen'] else ''}"
+                    f"Probability {row[f'p {name}']:.1%}{threshold}; codes in the corpus: "
+                    f"{', '.join(leaves) or 'none'}{'; in the encoder’s training' if row['seen'] else ''}"
                 )
                 picture = tracing(x_CL, corpus.config.fs, LEADS, f"12-lead ECG of {row['name']}")
                 yield heading(f"{name} {error}: {row['name']}"), Figure("error", [picture], text)

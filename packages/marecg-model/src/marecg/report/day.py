@@ -1,6 +1,6 @@
-"""Page of an hours-long recording: its rate, a strip per hour, and changes of the nearest finding.
+"""Describe a long recording on its page: heart rate, a strip per hour, and changes of the nearest finding.
 
-Shapes: M minutes, N concepts, L samples, K leads as named, D width.
+Shapes: M minutes, N concepts, L samples, K leads, D width.
 """
 
 from collections.abc import Iterator
@@ -28,17 +28,20 @@ from marecg.report.tracing import SECONDS, strip
 from marecg.use.predict import concepts, step_vectors
 
 LONG = 600.0
-"""Seconds from which a recording gets sections beyond its beginning."""
+"""Minimum duration, in seconds, of a recording with these sections. Other sections show its beginning."""
 MINUTE, HOUR = 60, 60
 """Seconds per minute, and minutes per hour."""
 SMOOTH = 5
-"""Minutes over which shares are averaged. A concept that is nearest for less time isn't reported."""
+"""Number of minutes over which shares are averaged, so that short changes aren't reported."""
 
 
 def day_sections(
     model: MarEcg, record: str | Path, ontology: Ontology, say: Texts, layout: Layout | None = None
 ) -> Iterator[Section]:
-    """Yield the sections of a long recording; nothing for a short one. Raises the errors of `find_one`."""
+    """Yield the sections of a long recording, or nothing for a short recording.
+
+    Raises the errors of `find_one`.
+    """
     candidate = find_one(record, layout)
     begin = candidate.read(seconds=SECONDS)
     if begin.length / begin.fs < LONG:
@@ -83,7 +86,7 @@ def _trend(rates_M3: NDArray[np.float64], say: Texts) -> Markup:
 def _changes(
     model: MarEcg, record: str | Path, ontology: Ontology, say: Texts, layout: Layout | None
 ) -> Markup:
-    """Return a line for every stretch with the same nearest finding."""
+    """Return a table with a row for each stretch of time that has the same nearest finding."""
     starts, rhythm_MD = step_vectors(model, record, MINUTE, SECONDS, layout)
     leaves = [node.index for node in ontology.nodes if not node.root]
     q_MN = concepts(model, rhythm_MD)[:, leaves]
@@ -102,6 +105,6 @@ def _changes(
 
 
 def _clock(seconds: float) -> str:
-    """Return hours and minutes since the beginning as text."""
+    """Format the time since the beginning as hours and minutes."""
     minutes = round(seconds / MINUTE)
     return f"{minutes // HOUR}:{minutes % HOUR:02}"

@@ -1,4 +1,4 @@
-"""Demo of all steps: synthesise, prepare, train, probe, report."""
+"""Run all steps as a demo: synthesise, prepare, train, probe, report."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,12 +16,18 @@ from marecg.report.run_page import write_report
 from marecg.train.run import train
 
 DIAGNOSES = ("NSR", "AF", "SBrad", "STach", "LBBB", "RBBB", "AntMI", "LVH")
-"""Rhythm, conduction, ischaemia and hypertrophy, each clearly visible in the signal."""
+"""Findings of rhythm, conduction, ischaemia and hypertrophy that are clearly visible in the signal."""
 
 
 @dataclass(frozen=True)
 class Demo:
-    """Paths of the demo's results."""
+    """Results of the demo.
+
+    Attributes:
+        probe: report of the probe.
+        run: folder of the run.
+        page: the run's page.
+    """
 
     probe: Report
     run: Path
@@ -29,9 +35,15 @@ class Demo:
 
 
 def demo(out: str | Path, records: int = 480, steps: int = 200) -> Demo:
-    """Train `tiny` on a synthetic corpus and probe it on another corpus, half as large.
+    """Train the recipe `tiny` on a synthetic corpus, and probe it on another corpus of half the size.
 
-    An earlier demo in `out` is continued. Raises `UsageError` if the package ecg-synth is missing.
+    If `out` contains an unfinished demo, the demo is continued. Raises `UsageError` if the package ecg-synth
+    isn't installed.
+
+    Args:
+        out: folder for the corpora and the run.
+        records: number of records to train on.
+        steps: number of training steps.
     """
     out = Path(out)
     corpora = {"train": (records, 0), "probe": (records // 2, 1)}

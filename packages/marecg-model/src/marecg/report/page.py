@@ -1,6 +1,6 @@
-"""HTML page without network access: sections, figures, tables, and a table of contents.
+"""Build an HTML page that needs no network: sections, figures, tables, and a table of contents.
 
-HTML is `Markup`. All other text is escaped by the templates and by the methods of `Markup`.
+HTML is passed as `Markup`. All other text is escaped by the templates and by the methods of `Markup`.
 """
 
 import re
@@ -15,7 +15,7 @@ from markupsafe import Markup
 from ecg_base import plain_markdown
 
 POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:"
-"""Content security policy, which makes browsers block scripts and requests."""
+"""Content security policy of a page. Browsers then block scripts and requests."""
 STYLE = Path(__file__).with_name("page.css")
 TEMPLATES = Environment(
     loader=PackageLoader("marecg.report"),
@@ -31,10 +31,10 @@ class Figure:
     """Pictures (SVG with labels) with a common caption.
 
     Attributes:
-        name: name of the files.
+        name: name of the picture files, without number and suffix.
         notes: text below each picture.
-        aside: content next to the pictures.
-        kind: classes of page.css; `wide-only` or `narrow-only` if another figure replaces it elsewhere.
+        kind: classes of page.css. A figure with `wide-only` or `narrow-only` is hidden in other windows.
+        aside: HTML next to the pictures.
     """
 
     name: str
@@ -75,9 +75,15 @@ def page(
     contents: str = "Contents",
     kind: str = "",
 ) -> str:
-    """Return the whole page. Titles of sections must be distinct, because ids are made from them.
+    """Return the HTML of a whole page.
 
-    `kind` is a class of page.css. A `record` is printed on a single page.
+    Args:
+        title: title of the page.
+        lead: paragraph below the title.
+        sections: sections with distinct titles, because ids are made from the titles.
+        language: language of the page.
+        contents: heading of the table of contents.
+        kind: class of page.css. With `record`, the page is printed on a single sheet.
     """
     return TEMPLATES.get_template("page.html.j2").render(
         title=title,
@@ -102,27 +108,27 @@ def paragraph(text: str, kind: str = "") -> Markup:
 
 
 def code(command: str) -> Markup:
-    """Return a command line."""
+    """Return a block with a command line."""
     return Markup("<pre>{}</pre>").format(command)
 
 
 def table(head: Sequence[str], rows: Iterable[Sequence[str]], numeric: Sequence[int] = ()) -> Markup:
-    """Return a table of texts, or of pictures as `Markup`. `numeric` columns are right-aligned."""
+    """Return a table. Cells are texts, or pictures as `Markup`. The columns `numeric` are right-aligned."""
     return _part("table", head, rows, numeric)
 
 
 def facts(values: Mapping[str, str]) -> Markup:
-    """Lay out names and values side by side."""
+    """Return a list of names with their values, several in a row."""
     return _part("facts", values)
 
 
 def folded(summary: str, body: Figure | Markup) -> Markup:
-    """Return a folded block, which opens on a click."""
+    """Return a block that is folded to its summary, and opens on a click."""
     return Markup("<details><summary>{}</summary>{}</details>").format(summary, body)
 
 
 def slug(title: str) -> str:
-    """Return a title as an id and file name."""
+    """Turn a title into an id or file name."""
     return re.sub(r"[^a-z0-9]+", "-", title.lower()).strip("-") or "section"
 
 

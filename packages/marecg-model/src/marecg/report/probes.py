@@ -1,4 +1,4 @@
-"""Probes in a report: scores, and a verdict on the encoder."""
+"""Show the scores of probes in a report, and derive a verdict on the encoder."""
 
 from collections.abc import Iterator, Sequence
 from enum import StrEnum
@@ -23,7 +23,7 @@ Part = Figure | Markup
 
 
 def probes(run: Path, ontology: Ontology) -> Section:
-    """Return a section with all probes of a run."""
+    """Return a section with the reports of all probes of a run."""
     paths = sorted((run / "probe").glob("*.json"))
     if not paths:
         return Section(
@@ -49,16 +49,16 @@ def _probe(path: Path, ontology: Ontology) -> Iterator[Part]:
         method_rocs(predictions, largest),
         class_rocs(predictions, largest),
     ]
-    name, at = slug(f"probe {report.task} {report.protocol}"), share(largest)
-    yield Figure(name, charts, caption("curves", share=at), kind="row")
-    mistaken = list(confusions(predictions, largest, report.task, ontology))
-    yield Figure(f"{name}-confusion", mistaken, caption("confusion", share=at), kind="row")
+    name, largest_share = slug(f"probe {report.task} {report.protocol}"), share(largest)
+    yield Figure(name, charts, caption("curves", share=largest_share), kind="row")
+    matrices = list(confusions(predictions, largest, report.task, ontology))
+    yield Figure(f"{name}-confusion", matrices, caption("confusion", share=largest_share), kind="row")
     yield _tables(report, scores)
 
 
 def _tables(report: Report, scores: pd.DataFrame) -> Markup:
-    """Return tables of all methods and shares, of classes at the largest share, and of the conditions."""
-    unusable = ", ".join(f"{name}: {why}" for name, why in report.records.unreadable.items())
+    """Return three tables: methods and shares, classes at the largest share, and the probe's conditions."""
+    unusable = ", ".join(f"{name}: {reason}" for name, reason in report.records.unreadable.items())
     text = TEMPLATES.get_template("probe.html.j2").render(
         report=report,
         rows=as_dicts(scores),
@@ -74,7 +74,7 @@ def _in_points(value: float, sign: str = "") -> str:
 
 
 class Verdict(StrEnum):
-    """Verdicts of a probe on an encoder, from best to worst."""
+    """Verdicts on an encoder, compared with simple measurements, from best to worst."""
 
     better = "better"
     even = "even"
@@ -84,9 +84,13 @@ class Verdict(StrEnum):
 
 
 class Trust(NamedTuple):
-    """Verdict with its task and its number of test records.
+    """Verdict on an encoder by a task.
 
-    `leak_unknown` marks a favourable verdict although leaks of test records into training are unknown.
+    Attributes:
+        verdict: the verdict.
+        task: title of the task.
+        records: number of test records.
+        leak_unknown: whether the verdict isn't unfavourable, but test records may have been in training.
     """
 
     verdict: Verdict
@@ -98,7 +102,9 @@ class Trust(NamedTuple):
 def trust(reports: Sequence[Report], scores: Sequence[Score] = ()) -> Trust:
     """Return the worst verdict over the probes of a run.
 
-    For a model without probes, the `scores` of its card are used.
+    Args:
+        reports: reports of the probes.
+        scores: scores on the model card. They are used if no report gives a verdict.
     """
     order = list(Verdict)
     verdicts = [_of(tidy(lines("", report)), report.reference) for report in reports]
@@ -107,7 +113,10 @@ def trust(reports: Sequence[Report], scores: Sequence[Score] = ()) -> Trust:
 
 
 def _carded(scores: Sequence[Score]) -> Iterator[Trust | None]:
-    """Yield a verdict per task of a card. Without paired data, overlapping intervals count as even."""
+    """Yield a verdict for each task of a model card.
+
+    A card has no paired differences. So the verdict is `even` if the intervals of the two scores overlap.
+    """
     frame = pd.DataFrame([score.model_dump() for score in scores], columns=list(Score.model_fields))
     largest = frame.groupby("task")["fraction"].transform("max")
     for _, rows in frame[frame["fraction"] == largest].groupby("task", sort=False):
@@ -121,7 +130,7 @@ def _carded(scores: Sequence[Score]) -> Iterator[Trust | None]:
 
 
 def _of(scores: pd.DataFrame, reference: str) -> Trust | None:
-    """Return one probe's verdict at its largest share; None if only the encoder was probed."""
+    """Return a probe's verdict at its largest share, or None if only the encoder was probed."""
     rows = scores[scores["fraction"] == scores["fraction"].max()]
     reference_rows, rivals = rows[rows["method"] == reference], rows[~rows["method"].isin(ENCODER_METHODS)]
     if reference_rows.empty or rivals.empty:

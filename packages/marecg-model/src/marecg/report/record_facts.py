@@ -1,4 +1,4 @@
-"""Facts and remarks of a record's page: patient, electrodes, measurements, and the device's report.
+"""Write facts and remarks for a record's page: patient, electrodes, measurements, and the device's report.
 
 Shapes: K leads, L samples.
 """
@@ -14,20 +14,20 @@ from marecg.report.records import Shown
 from marecg.report.texts import Texts
 
 LONG_PR_MS, WIDE_QRS_MS, LONG_QTC_MS = 220, 120, 500
-"""Least values for a remark on the page. A PR of 200 ms also occurs in normal records."""
+"""Minimum values for a remark on the page. PR has a high limit, because normal records also have 200 ms."""
 
 NO_SINGLE_P = {"AF", "AFL"}
-"""Findings with which a QRS complex has no single P wave."""
+"""Findings in which a QRS complex has no P wave of its own."""
 
 INFANT = 2
-"""Age in years below which it is given in months or days."""
+"""Age in years below which an age is written in months or days."""
 
 RATES_APART, PAUSE_MS = 0.15, 2000
-"""Least relative difference of mean and median rate, and least cycle length, for a remark on the page."""
+"""Minimum for a remark: relative difference between mean and median rate, or length of a cycle."""
 
 
 def recording_facts(shown: Shown, say: Texts) -> dict[str, str]:
-    """Return facts of a recording: patient, time and device."""
+    """Return facts of a recording by name: patient, time, device, duration and filters."""
     sexes = {"F": say("female"), "M": say("male")}
     seconds, total = (f"{samples / shown.fs:.1f}" for samples in (shown.x_KL.shape[1], shown.length))
     seconds = (
@@ -55,26 +55,26 @@ def _age(age: float | None, say: Texts) -> str:
 
 
 def electrode_quality(suspected: Doubts, shown: Shown, say: Texts) -> tuple[str, str]:
-    """Return electrode faults and mended leads as sentences, and their class.
+    """Return sentences on electrode faults, mended leads and the reader's notes, and their class of page.css.
 
-    I and V6 show swapped arms.
+    Without leads I and V6, swapped arm electrodes can't be detected.
     """
     faults = suspected._asdict()
     lines = [say("quality_swapped_arms")] * faults.pop("swapped_arms")
-    for kind in MENDED:
-        faults[kind] = [lead for note in shown.notes if note.kind == kind for lead in note.leads]
+    for repair in MENDED:
+        faults[repair] = [lead for note in shown.notes if note.kind == repair for lead in note.leads]
     lines += [say(f"quality_{name}", leads=", ".join(bad)) for name, bad in faults.items() if bad]
     good = "quality_good" if {"I", "V6"} <= {*shown.leads} else "quality_good_but_arms"
-    others = [note for note in reported(shown.notes) if note.kind not in MENDED]
-    doubtful = bool(lines) or any(note.kind in DOUBTS for note in others)
+    notes = [note for note in reported(shown.notes) if note.kind not in MENDED]
+    doubtful = bool(lines) or any(note.kind in DOUBTS for note in notes)
     sentences = lines if doubtful else [say(good)]
-    if others:
-        sentences = [*sentences, say("quality_noted", notes="; ".join(others).removesuffix("?"))]
+    if notes:
+        sentences = [*sentences, say("quality_noted", notes="; ".join(notes).removesuffix("?"))]
     return " ".join(sentences), "warning" if doubtful else ""
 
 
 def measurement_facts(measured: Measurements, say: Texts, age: float | None = None) -> dict[str, str]:
-    """Return rate, intervals and axes with units; a dash for missing values."""
+    """Return rate, intervals and axes by name, with units. A missing value is a dash."""
     values = {name: getattr(measured, name) for name in ("rate", "p", "pr", "qrs", "qt")}
     values |= {f"qtc_{formula}": qtc_at(age, measured, formula) for formula in ("bazett", "fridericia")}
     values |= {name: getattr(measured, name) for name in ("axis", "p_axis", "t_axis")}
@@ -88,10 +88,16 @@ def measurement_remarks(
     sex: str | None = None,
     codes: Collection[str] = (),
 ) -> str:
-    """Return remarks on the intervals: pacing, a long PR or QTc, QTc of a fast heart or a wide complex.
+    """Return remarks on the measurements, for example on pacing, a long PR, or a QTc that isn't reliable.
 
-    A child's intervals are compared only with the limits of the age, not with limits of adults. `codes` are
-    the abbreviations of the coded findings.
+    A child's intervals are compared only with the limits of the age, not with limits of adults.
+
+    Args:
+        measured: measurements of the record.
+        say: texts of the page.
+        age: age in years.
+        sex: F or M.
+        codes: abbreviations of the coded findings.
     """
     child, fast = is_child(age), measured.qt is not None and (measured.rate or 0) > FAST
     qtcs = [qtc_at(age, measured, formula) for formula in ("bazett", "fridericia")]
@@ -109,7 +115,7 @@ def measurement_remarks(
 
 
 def _rate_changes(measured: Measurements, say: Texts) -> list[str]:
-    """Return a remark if mean and median rate differ, or there is a pause."""
+    """Return a remark if mean and median rate differ, or if there is a pause."""
     rate, usual, longest = measured.rate, measured.usual_rate, measured.longest_cycle
     if rate is None or usual is None or longest is None:
         return []
@@ -120,7 +126,7 @@ def _rate_changes(measured: Measurements, say: Texts) -> list[str]:
 
 
 def _by_age(measured: Measurements, say: Texts, age: float, sex: str | None) -> str:
-    """Return a child's values beyond the limits of the age, or the reason why no limits are applied."""
+    """Return a sentence that compares a child's values with the limits of the age, if there are limits."""
     limits = limits_of(age, sex)
     if not limits:
         return say("child_no_limits")
@@ -135,7 +141,7 @@ def _by_age(measured: Measurements, say: Texts, age: float, sex: str | None) -> 
 
 
 def machine_facts(machine: MachineReport, say: Texts) -> dict[str, str]:
-    """Return the electrocardiograph's measurements and statements; empty if the file has none."""
+    """Return the measurements and statements of the device by name, or {} if the file has none."""
     names = ("rate", "atrial_rate", "pr", "qrs", "qt", "qtc", "axis", "p_axis", "t_axis")
     values = {name: getattr(machine, name) for name in names}
     cells = {say(name): _with_unit(name, value, say) for name, value in values.items() if value is not None}
@@ -143,14 +149,14 @@ def machine_facts(machine: MachineReport, say: Texts) -> dict[str, str]:
 
 
 def missing_reasons(measured: Measurements, say: Texts) -> str:
-    """Return a sentence for each reason of a missing value."""
+    """Return sentences that explain missing values. Values with the same reason share a sentence."""
     names: dict[str, list[str]] = {}
     reasons = {"axis": "axis_leads"} if measured.axis is None and measured.rate is not None else {}
     reasons |= measured.reasons
     for name in ("rate", "p", "pr", "qrs", "qt", "axis"):
         if reason := reasons.get(name):
             names.setdefault(reason, []).append(say(name))
-    return " ".join(f"{', '.join(alike)}: {say(reason)}" for reason, alike in names.items())
+    return " ".join(f"{', '.join(values)}: {say(reason)}" for reason, values in names.items())
 
 
 def _with_unit(name: str, value: float | None, say: Texts) -> str:

@@ -1,6 +1,6 @@
-"""`marecg report RECORD`: page of a record for readers of ECGs.
+"""`marecg report RECORD`: write the page of a record for readers of ECGs.
 
-Shapes: K leads as found, C leads, L samples, N concepts, D width, M records of a corpus.
+Shapes: K leads of the record, C standard leads, L samples, N concepts, D width, M records of a corpus.
 """
 
 import logging
@@ -57,7 +57,7 @@ logger = logging.getLogger(__name__)
 
 
 def classifier_evidence(folder: str | Path, say: Texts) -> str:
-    """Return a sentence with a classifier's test figures from `classify fit`."""
+    """Return a sentence with a classifier's AUC on the test records of `classify fit`."""
     file = Path(folder) / EVALUATION
     if not file.is_file():
         return say("trust_classifier_untested")
@@ -75,13 +75,13 @@ def classifier_evidence(folder: str | Path, say: Texts) -> str:
 
 
 Call = tuple[str, str, str]
-"""Called class, its probability and its threshold, both in percent."""
+"""Name of a called class, its probability and its threshold. Both are texts, in percent."""
 FINDINGS = 8
-"""Number of findings in the list. Coded findings are always listed."""
-AMONG = 1024
-"""Number of labelled corpus records that are searched for similar records."""
+"""Number of nearest findings in the list. Coded findings are listed in addition."""
+SEARCHED = 1024
+"""Maximum number of labelled corpus records that are searched for similar records."""
 SIMILAR = 3
-"""Number of similar records, and of the nearest findings on the first screen."""
+"""Number of similar records, and number of nearest findings above the ECG."""
 
 
 def write_record(
@@ -94,14 +94,14 @@ def write_record(
     age: float | None = None,
     layout: Layout | None = None,
 ) -> Path:
-    """Write the page of a record in any format and with any standard leads. The run isn't changed.
+    """Write the page of a record. The run isn't changed.
 
     Args:
         run: finished run, folder of a model or a classifier, or name of an installed model.
-        record: file of the record.
+        record: file of the record, in any supported format and with any of the standard leads.
         out: HTML file to write.
-        data: prepared corpus, to show the most similar labelled records.
-        language: language of the page.
+        data: prepared corpus whose most similar labelled records are shown; None to leave them out.
+        language: language of the page; see `texts.languages`.
         age: age in years, instead of the age in the file.
         layout: sampling rate, leads and units, if the record is a plain array.
     """
@@ -118,15 +118,15 @@ def write_record(
     for note in reported(shown.notes):
         logger.warning("%s: %s", record, note)
     measured = measure(shown.x_KL, shown.fs, shown.leads)
-    # pacing spikes weren't found, so any wave may begin or end at a spike
+    # If pacing spikes aren't found, a spike may have been measured as the beginning or end of a wave.
     if not measured.paced and "Paced" in {model.ontology.nodes[leaf].abbr for leaf in shown.coded}:
         reasons: dict[str, Reason] = {**measured.reasons, **dict.fromkeys(AGREE_MS, "no_spike")}
         measured = measured._replace(
             p=None, pr=None, qrs=None, qt=None, p_axis=None, t_axis=None, reasons=reasons
         )
     of_record = _RecordPage(run, model, ontology, shown, measured, say, classifier, record, layout)
-    first, *others = of_record.sections(corpus)
-    sections = [first, *day_sections(model, record, ontology, say, layout), *others]
+    first, *further = of_record.sections(corpus)
+    sections = [first, *day_sections(model, record, ontology, say, layout), *further]
     with replacing(Path(out), private=True) as temporary:
         text = page(
             shown.name,
@@ -145,9 +145,11 @@ class _RecordPage:
     """Record with its measurements, and the model that reads it.
 
     Attributes:
-        ontology: source of labels in the page's language, because an older model's ontology may lack it.
-        classifier: classifier that reads the record, if any.
-        file: file that model and classifier read to its end, as in `marecg predict`.
+        ontology: ontology with the labels in the page's language. An older model's ontology may lack them.
+        shown: first 10 s of the record.
+        measured: measurements of these 10 s.
+        classifier: classifier that reads the record, or None.
+        file: file of the record. Model and classifier read the whole recording, as in `marecg predict`.
         layout: layout of the file, if it holds a plain array.
     """
 
@@ -162,9 +164,9 @@ class _RecordPage:
     layout: Layout | None = None
 
     def sections(self, corpus: Corpus | None) -> Iterator[Section]:
-        """Yield the sections in order, except the sections of a long recording."""
+        """Yield the page's sections, except the sections of a long recording."""
         model = self.model
-        # The whole recording, of which the page shows only 10 s.
+        # The model reads the whole recording, although the page shows only 10 s.
         _, recording = read_recording(partial(read_mended, find_one(self.file, self.layout)), model.config)
         rhythm_D = next(encode(model, [recording], patches=False)).rhythm
         q_N = concepts(model, rhythm_D[None])[0] if model.prototypes.any() else None
@@ -179,7 +181,7 @@ class _RecordPage:
         yield self._technical(q_N)
 
     def _makes(self, q_N: NDArray[np.float32] | None, called: Sequence[Call] | None) -> Markup:
-        """Return what classifier and encoder make of the ECG: calls, answers and the nearest findings."""
+        """Return the results of classifier and encoder: called classes, answers and the nearest findings."""
         say = self.say
         calls = []
         if called is not None:
@@ -192,7 +194,7 @@ class _RecordPage:
         return Markup().join([*calls, self._answers_text(q_N), paragraph(say("makes", what=what))])
 
     def _called(self, classifier: EcgClassifier, recording: Recording) -> list[Call]:
-        """Return the classes that reach their thresholds, the likeliest first."""
+        """Return the called classes, the likeliest first."""
         say = self.say
         p_K = classifier.predict_recordings([recording])[0]
         called_K = classifier.calls(p_K[None])[0].tolist()
@@ -214,7 +216,7 @@ class _RecordPage:
         return Section(say("probabilities"), [body, paragraph(say("probabilities_how")), tested])
 
     def _ecg(self, makes: Markup) -> Section:
-        """Return the ECG with its measurements, below what the encoder makes of it."""
+        """Return a section with facts, measurements, results (`makes`), the ECG, and remarks."""
         shown, say, measured = self.shown, self.say, self.measured
         drawn_KL = shown.x_KL if shown.drawn_KL is None else shown.drawn_KL
         drawn = drawn_KL, shown.fs, shown.leads, shown.name
@@ -253,19 +255,18 @@ class _RecordPage:
         return self.say(f"trust_{judged.verdict}", **judged._asdict()) + doubt
 
     def _in_training(self) -> bool:
-        """Return whether the encoder was trained on the same samples; False if unknown."""
+        """Return whether the encoder was trained on this record's samples. If unknown, return False."""
         trained, shown = trained_on.read(self.run), self.shown
         if trained is None or len(shown.leads) < len(LEADS):
             return False
         return trained.saw(resample(order_leads(shown.x_KL, shown.leads), shown.fs, trained.fs))
 
     def _previous(self, corpus: Corpus) -> Iterator[Section]:
-        """Yield a section with the patient's previous ECG and both measurements, if the corpus has it."""
+        """Yield a section that compares the record with the patient's previous ECG, if the corpus has it."""
         shown, say = self.shown, self.say
         same_M = corpus.patients.among({shown.patient} if shown.patient else ())
-        rows = np.flatnonzero(
-            same_M & corpus.sources.among({shown.source})
-        )  # other sources may use the same ids
+        same_M &= corpus.sources.among({shown.source})  # another source may use the same ids
+        rows = np.flatnonzero(same_M)
         dates = index.of(corpus.folder, ["acquired"])["acquired"].take(rows).to_pylist()
         now, pairs = shown.date.replace(" ", "T"), zip(dates, rows.tolist(), strict=True)
         earlier = [(date, row) for date, row in pairs if date and date < now]
@@ -282,19 +283,20 @@ class _RecordPage:
         yield Section(say("previous"), [compared, Figure("previous", [drawn], title)])
 
     def _similar(self, rhythm_D: NDArray[np.float32], corpus: Corpus) -> Section:
-        """Return a section with the nearest labelled records, their codes and their differences."""
+        """Return a section with the most similar labelled records, their findings and measurements."""
         shown, say = self.shown, self.say
         labelled = np.flatnonzero(corpus.y.any(1))
         if not len(labelled):
-            raise CorpusError("has no labelled record", where=corpus.folder, remedy="Leave out --data")
-        among = np.linspace(0, len(labelled) - 1, min(len(labelled), AMONG)).astype(int)
-        labelled = labelled[np.unique(among)]
+            problem = "must have labelled records, got none"
+            raise CorpusError(problem, where=corpus.folder, remedy="Give another corpus, or leave out --data")
+        searched = np.linspace(0, len(labelled) - 1, min(len(labelled), SEARCHED)).astype(int)
+        labelled = labelled[np.unique(searched)]
         nearest = cosines_to(self.model, corpus, labelled, rhythm_D)
         itself = [row for row, _ in nearest if corpus.ids[row] == shown.name]
-        if len(itself) == 1:  # with several hits the name isn't unique, such as ecg.hea
+        if len(itself) == 1:  # several hits mean that the name isn't unique, for example ecg.hea
             nearest = [pair for pair in nearest if pair[0] not in itself]
-        places = {name.lower(): place for place, name in enumerate(shown.leads)}
-        pictures = [strip(shown.x_KL[places.get(LEAD.lower(), 0)], shown.fs, SECONDS, shown.name)]
+        row_of = {name.lower(): row for row, name in enumerate(shown.leads)}
+        pictures = [strip(shown.x_KL[row_of.get(LEAD.lower(), 0)], shown.fs, SECONDS, shown.name)]
         notes = [self._note(say("this"), shown.coded, self.measured)]
         for row, cosine in nearest[:SIMILAR]:
             x_CL = corpus.signals([row])[0, :, : corpus.n_valid[row]]
@@ -316,16 +318,16 @@ class _RecordPage:
             marked(say.concept(self.ontology.nodes[index]), index not in self.shown.coded) for index in coded
         ]
         values = []
-        for name, far, unit in (("rate", 10, say("bpm")), ("qrs", 20, "ms")):
-            value, mine = getattr(measured, name), getattr(self.measured, name)
+        for name, tolerance, unit in (("rate", 10, say("bpm")), ("qrs", 20, "ms")):
+            value, own_value = getattr(measured, name), getattr(self.measured, name)
             if value is not None:
-                differs = mine is not None and abs(value - mine) > far
+                differs = own_value is not None and abs(value - own_value) > tolerance
                 values.append(marked(f"{say(name)} {say.number(value)} {unit}", differs))
         codes = Markup(", ").join(findings) or say("nothing_coded")
         return Markup("<br>").join([title, codes, Markup(" · ").join(values)])
 
     def _technical(self, q_N: NDArray[np.float32] | None) -> Section:
-        """Return the technical details. They include the concepts, because similarity isn't a finding."""
+        """Return the technical details. Shares of concepts are here, because similarity isn't a finding."""
         model, shown, say = self.model, self.shown, self.say
         parts: list[Figure | Markup] = [folded(say("findings"), self._findings(q_N))]
         if q_N is not None:
@@ -336,13 +338,13 @@ class _RecordPage:
         return Section(say("technical"), parts)
 
     def _answers_text(self, q_N: NDArray[np.float32]) -> Markup:
-        """Return the answers at the default risk, if the model has calibrated answers."""
+        """Return a sentence with the answers at the default risk, or "" for a model without answers."""
         model, say = self.model, self.say
         answers = answers_of(self.run, model)
         if answers is None:
             return Markup()
-        [answered] = answers.told(model.ontology, q_N[None])
-        nodes = [model.ontology.nodes[one.concept] for one in answered]
+        [answered] = answers.select(model.ontology, q_N[None])
+        nodes = [model.ontology.nodes[answer.concept] for answer in answered]
         names = [
             say("told_family", family=say.concept(node)) if node.root else say.concept(node) for node in nodes
         ]
@@ -353,7 +355,7 @@ class _RecordPage:
         return [self.ontology.nodes[index] for index in np.argsort(-q_N, kind="stable").tolist()]
 
     def _findings(self, q_N: NDArray[np.float32] | None) -> Markup:
-        """Return separate tables of findings and families, because a family competes with its findings."""
+        """Return a table of findings and a table of families, because a family competes with its findings."""
         say, coded = self.say, self.shown.coded
         if q_N is None:
             return paragraph(say("no_concepts"))
@@ -361,8 +363,8 @@ class _RecordPage:
         leaves = [node for node in order if not node.root]
         listed = [node for rank, node in enumerate(leaves) if rank < FINDINGS or node.index in coded]
         tables = [
-            table((say(kind),), [(say.concept(node) + "\u00a0●" * (node.index in coded),) for node in nodes])
-            for kind, nodes in (("finding", listed), ("family", [node for node in order if node.root]))
+            table((say(head),), [(say.concept(node) + "\u00a0●" * (node.index in coded),) for node in nodes])
+            for head, nodes in (("finding", listed), ("family", [node for node in order if node.root]))
         ]
         how = paragraph(say("findings_how", count=len(leaves)))
         return how + Markup('<div class="two">{}{}</div>').format(*tables)

@@ -1,6 +1,6 @@
-"""Figures of a record: the ECG on paper, and its concepts on the graph.
+"""Read the records that pages show, and draw them: the ECG on paper, and its concepts on the graph.
 
-Shapes: K leads as found, C leads, L samples, T patches, N concepts.
+Shapes: K leads of the record, C standard leads, L samples, N concepts.
 """
 
 import re
@@ -35,27 +35,27 @@ from marecg.report.tracing import SECONDS, stacked, tracing, tracing_gain
 from marecg.use.predict import predict
 
 FROM_CORPUS = 3
-"""Number of corpus records that are shown, each from another family."""
+"""Maximum number of corpus records on a page. Each record has another family."""
 _DATE = re.compile(r"(?<!\d)(\d{1,2})/(\d{1,2})/(\d{4})(?!\d)")
 TABLED = ("id", "source", "codes", "age", "sex", "patient", "acquired", "device", "machine")
-"""Fields of a record that come from a data set's table."""
+"""Fields of a PTB-XL record that come from the dataset's table."""
 TOP = 10
 """Number of concepts in the list next to the graph."""
 
 
 class Shown(NamedTuple):
-    """Record to show, with at most 10 s of signal and metadata from the file or the data set's table.
+    """Record on a page: the first 10 s of its signal, and metadata from the file or the dataset's table.
 
     Attributes:
         x_KL: signal for the model, in mV.
-        drawn_KL: signal for drawing, in mV; None to draw `x_KL`.
         coded: leaves of the record's codes.
         leaked: whether the encoder was trained on the record.
         age, sex: age in years, and F or M.
         machine: measurements and statements of the device.
         patient: id of the patient within the source.
-        filters: filters applied to the signal.
+        filters: filters applied by the device.
         length: samples of the whole recording.
+        drawn_KL: signal for drawing, in mV; None if `x_KL` is drawn.
     """
 
     name: str
@@ -78,7 +78,7 @@ class Shown(NamedTuple):
 
 
 def from_file(path: str | Path, ontology: Ontology, layout: Layout | None = None) -> Shown:
-    """Read the first 10 s of a record with any of the standard leads. `layout` describes a plain array."""
+    """Read the first 10 s of a record. If the file holds a plain array, `layout` describes it."""
     record = _read(path, layout)
     record = replace(record, x_KL=record.x_KL[:, : round(SECONDS * record.fs)])
     usable = mended_record(replace(record, length=record.x_KL.shape[1]))
@@ -104,7 +104,7 @@ def from_file(path: str | Path, ontology: Ontology, layout: Layout | None = None
 
 
 def _read(path: str | Path, layout: Layout | None) -> Record:
-    """Read a record from disk. A record of PTB-XL gets the fields of its table."""
+    """Read a record from disk. For a record of PTB-XL, add the fields of the dataset's table."""
     record = read(path, layout, seconds=SECONDS)
     for root in filter(ptbxl.is_root, record.path.resolve().parents):
         for entry in ptbxl.database(root):
@@ -116,7 +116,7 @@ def _read(path: str | Path, layout: Layout | None) -> Record:
 
 
 def _date(header: Path) -> str:
-    """Return the date in the first line of a WFDB header, year first; "" if it is missing or invalid."""
+    """Return the date in the first line of a WFDB header in ISO format, or "" if it is missing or invalid."""
     if header.suffix != ".hea":
         return ""
     match = _DATE.search(header.read_text(encoding="utf-8", errors="replace").partition("\n")[0])
@@ -130,7 +130,7 @@ def _date(header: Path) -> str:
 
 
 def from_corpus(corpus: Corpus, ontology: Ontology, trained: TrainedOn | None) -> list[Shown]:
-    """Choose records of different families from a corpus, starting with records outside training."""
+    """Choose records of different families from a corpus. Records outside of training are preferred."""
     family = np.array(ontology.families)
     labelled = np.flatnonzero(corpus.primary >= 0)
     _, first = np.unique(family[corpus.primary[labelled]], return_index=True)
@@ -145,13 +145,13 @@ def from_corpus(corpus: Corpus, ontology: Ontology, trained: TrainedOn | None) -
 
 
 def record_section(model: MarEcg, shown: Shown, number: int) -> Section:
-    """Return the page's section of a record, with its number on the page."""
+    """Return the section of a record. `number` is its position on the page."""
     coded = [model.ontology.nodes[index] for index in shown.coded]
     leaves = ", ".join(map(_title, coded)) or "no leaf of the graph"
     return Section(
         f"Record {number}: {shown.name}",
         [
-            paragraph(f"Its codes name {leaves}." + f" {caption('seen')}" * shown.leaked),
+            paragraph(f"Coded findings: {leaves}." + f" {caption('seen')}" * shown.leaked),
             *_paper(shown, number),
             *_concepts(model, shown, number),
         ],
@@ -159,7 +159,7 @@ def record_section(model: MarEcg, shown: Shown, number: int) -> Section:
 
 
 def _paper(shown: Shown, number: int) -> list[Figure]:
-    """Return the ECG as a sheet, and for narrow windows as stacked leads."""
+    """Return the drawings of an ECG: a sheet for wide windows, and stacked leads for narrow windows."""
     seconds = min(shown.x_KL.shape[1] / shown.fs, SECONDS)
     gains = tracing_gain(shown.x_KL, shown.fs, shown.leads)
     squares = {"square": 1 / gains.limb, "large": 5 / gains.limb}
@@ -188,12 +188,12 @@ def _concepts(model: MarEcg, shown: Shown, number: int) -> Iterator[Figure | Mar
 
 
 def concept_graph(ontology: Ontology, q_N: NDArray[np.float32], shown: Shown, label: str) -> Markup:
-    """Draw the concept graph with a record's q. Concepts of the record's codes have a ring."""
+    """Draw the concept graph with a record's q. Concepts that the record is coded with have a ring."""
     return Markup(inline_svg(graph_figure(ontology, q_N, shown.coded), label))  # noqa: S704 (drawn here)
 
 
 def _ranking(ontology: Ontology, q_N: NDArray[np.float32], coded: Sequence[int]) -> Markup:
-    """Return a table of the most probable concepts, and of all coded concepts with their ranks."""
+    """Return a table of the nearest concepts and of all coded concepts, with their ranks."""
     order = np.argsort(-q_N, kind="stable").tolist()
     rows = [
         (f"{rank}", _title(ontology.nodes[index]) + "\u00a0●" * (index in coded), f"{100 * q_N[index]:.1f}")

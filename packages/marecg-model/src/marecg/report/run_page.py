@@ -1,4 +1,4 @@
-"""`marecg report`: page report.html of a run, with its origin and the curves of its training.
+"""`marecg report`: write the page report.html of a run.
 
 Shapes: N concepts, K concept width (d_c).
 """
@@ -33,36 +33,37 @@ from marecg.report.texts import caption
 from marecg.train.callbacks import METRICS_BYTES
 
 LARGEST = 1e100
-"""Maximum of a number in a table of training. The axes of a chart can't show larger numbers."""
+"""Largest accepted number in the tables of a run. The axes of a chart can't show larger numbers."""
 
 
 def write_report(run: str | Path, data: str | Path | None = None, out: str | Path | None = None) -> Path:
-    """Write a run's page and its pictures as SVG.
+    """Write a run's page, and its pictures as SVG files.
 
     Args:
-        data: prepared corpus, to show records and their nearest neighbours; None to leave them out.
-        out: HTML file, whose pictures go to a folder of the same name. By default report.html of the run.
+        run: folder of a finished run.
+        data: prepared corpus, whose records and their nearest neighbours are shown; None to leave them out.
+        out: HTML file. Its pictures are written to a folder with the same name. By default, report.html and
+            pictures in the folder of the run.
 
     Returns:
         The path of the page, which has at most a few megabytes.
 
     Raises:
-        CheckpointError: the folder holds no finished run, or its graph differs from the corpus' graph.
+        CheckpointError: the folder doesn't contain a finished run, or its graph isn't the corpus' graph.
         CorpusError: `data` isn't a prepared corpus, or is empty.
-        UsageError: the page has no suffix, or the folder of its pictures holds other files, such as a run.
+        UsageError: `out` has no suffix, or the folder for its pictures contains other files.
     """
     run = Path(run)
     page_path = run / "report.html" if out is None else Path(out)
     pictures = run / "pictures" if out is None else page_path.with_suffix("")
     if pictures == page_path:
-        problem = "has no ending, and a folder of that name is for the pictures"
+        problem = "must have a suffix, because the name without it is the folder of the pictures"
         raise UsageError(problem, where=page_path, remedy="End it in .html")
     refuse_others(pictures, lambda name: name.endswith(".svg"))  # pictures of an older page may be replaced
     corpus = None if data is None else Corpus.open(data)
     if corpus is not None and not len(corpus):
-        raise CorpusError(
-            "holds no records", where=corpus.folder, remedy="report.json says why nothing was kept"
-        )
+        remedy = "See report.json in the corpus for the reasons why records were left out"
+        raise CorpusError("must have records, got none", where=corpus.folder, remedy=remedy)
     model = MarEcg.from_pretrained(run / "model", ontology=None if corpus is None else corpus.ontology())
     config, losses = _config(run)
     sections = list(_sections(run, model, config, losses, corpus))
@@ -72,7 +73,7 @@ def write_report(run: str | Path, data: str | Path | None = None, out: str | Pat
             for number, picture in enumerate(figure.pictures, start=1):
                 name = figure.name + (f"-{number:02d}" if len(figure.pictures) > 1 else "")
                 (temporary / f"{name}.svg").write_text(standalone(picture), encoding="utf-8")
-    lead = f"Recipe {config.name}: what the encoder was trained on, what it learned, how well it is read."
+    lead = f"Recipe {config.name}: what the encoder was trained on, what it learned, and how it was tested."
     write_text(page_path, page(run.resolve().name, lead, sections), private=True)
     return page_path
 
@@ -93,21 +94,20 @@ def _sections(
 
 
 def _config(run: Path) -> tuple[Config, dict[str, str]]:
-    """Return the recipe, even if its objectives aren't installed, and the meaning of each loss."""
+    """Return the run's recipe and the meaning of each loss. Objectives of the recipe needn't be installed."""
     path = run / "config.json"
-    description = read_json(path, "Name the folder of a finished run", CheckpointError)
+    description = read_json(path, "Give the folder of a finished run", CheckpointError)
     try:
         config = Config.model_validate(description["config"], context={"elsewhere": True})
         return config, config.captions | dict(description.get("captions", {}))
     except (ValueError, KeyError, TypeError) as error:
         problem = " ".join(str(error).split())[:200]
-        raise CheckpointError(
-            f"can't be used ({problem})", where=path, remedy="Train the run again"
-        ) from error
+        problem = f"isn't the configuration of a run ({problem})"
+        raise CheckpointError(problem, where=path, remedy="Train the run again") from error
 
 
 def origin(model: MarEcg, config: Config) -> Section:
-    """Return the section on a run's origin: its corpus, versions, duration and settings."""
+    """Return the section on a run's training: corpus, versions, duration and settings."""
     settings = json.dumps(config.model_dump(mode="json"), indent=2)
     return Section(
         "What was trained",
@@ -119,7 +119,7 @@ def origin(model: MarEcg, config: Config) -> Section:
 
 
 def origin_table(model: MarEcg, first: Sequence[tuple[str, str]] = ()) -> Markup:
-    """Return a table of the encoder's name and origin."""
+    """Return a table of the encoder's size, training and ontology, after the rows `first`."""
     provenance = model.provenance
     ontology = model.ontology.header
     rows = list(first)
@@ -144,26 +144,35 @@ def origin_table(model: MarEcg, first: Sequence[tuple[str, str]] = ()) -> Markup
 
 
 def training(run: Path, measures: Mapping[str, str], concepts: int) -> list[Section]:
-    """Draw the curves of metrics.csv and monitors.csv. `concepts` is the number of concepts of q."""
+    """Return sections with the curves of metrics.csv and monitors.csv.
+
+    Args:
+        run: folder of the run.
+        measures: meaning of each loss.
+        concepts: number of concepts of q.
+    """
     losses = _columns(run / "metrics.csv")
     meanings = "; ".join(f"{name}: {meaning}" for name, meaning in measures.items() if name in losses)
     text = caption("training", losses=meanings)
     sections = [Section("Training", [_curves("training", losses, text)])]
     if (run / "monitors.csv").exists():
         text = caption("collapse", entropy=np.log(concepts))
-        shown = _curves("collapse", _columns(run / "monitors.csv"), text)
-        sections.append(Section("Signs of collapse", [shown]))
+        curves = _curves("collapse", _columns(run / "monitors.csv"), text)
+        sections.append(Section("Signs of collapse", [curves]))
     return sections
 
 
 def prototypes(model: MarEcg, sigma: float) -> Section:
-    """Draw the prototypes' cosines and exp(−D/σ), the closeness in the graph (eq. gscl-target)."""
+    """Return a section that compares the prototypes' cosines with exp(−D/σ) (eq. gscl-target).
+
+    exp(−D/σ) is the closeness of two concepts in the graph.
+    """
     order = list(model.ontology.by_family)
     names = [model.ontology.nodes[index].abbr for index in order]
     prototypes_NK = model.prototypes.cpu().numpy()[order]
     closeness_NN = np.exp(-model.ontology.distances[np.ix_(order, order)] / sigma)
     return Section(
-        "Prototypes beside the graph",
+        "Prototypes and the graph",
         [
             Figure(
                 "prototypes",
@@ -179,7 +188,7 @@ def prototypes(model: MarEcg, sigma: float) -> Section:
 
 
 def _curves(name: str, columns: Mapping[str, NDArray[np.float64]], text: str) -> Figure | Markup:
-    """Return a curve per column, or the values if there is a single row."""
+    """Return a figure with a curve for each column, or a list of values if there is only one row."""
     steps = columns["step"]
     values = {name: column for name, column in columns.items() if name not in {"step", "epoch"}}
     if len(steps) < 2:
@@ -194,12 +203,12 @@ def _columns(path: Path) -> dict[str, NDArray[np.float64]]:
         table = pd.read_csv(BytesIO(content), index_col=False, dtype=np.float64)
         names = [str(name) for name in table]
         if table.empty or names[0] != "step" or not all(map(str.isprintable, names)):
-            raise ValueError("its columns aren't a run's")
+            raise ValueError("the first column must be step, and names must be printable")
     except ValueError as error:
         raise CheckpointError("isn't a table of numbers", where=path, remedy="Train the run again") from error
     columns = {name: table[name].to_numpy() for name in names}
     for name, values in columns.items():
-        known = values[~np.isnan(values)]  # a loss of a step without finite losses
+        known = values[~np.isnan(values)]  # a step without finite losses is NaN
         refuse_impossible(
             known, name, path, "Train the run again", CheckpointError, least=-LARGEST, most=LARGEST
         )

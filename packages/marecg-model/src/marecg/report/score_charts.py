@@ -1,6 +1,6 @@
-"""Charts of test scores: ROC, precision-recall, reliability, confusion.
+"""Draw test scores: ROC, precision by recall, reliability, confusion.
 
-The charts use the logits of a probe, or the table of predictions of a classifier.
+The charts show the logits of a probe, or a classifier's table of predictions.
 
 Shapes: M test records, K classes, S seeds, F families, N bins.
 """
@@ -30,17 +30,16 @@ ELSEWHERE = "no concept"
 
 def method_rocs(predictions: Predictions, share: float) -> Markup:
     """Draw an ROC curve per method, averaged over classes, at a share of the training records."""
-    cells = [(name, at) for name, at in predictions.logits if at in (share, 0)]
-    cells.sort(
-        key=lambda cell: cell[0] != predictions.reference
-    )  # so that the reference has the first colour in every chart
+    cells = [(name, fraction) for name, fraction in predictions.logits if fraction in (share, 0)]
+    # The reference method is first, so that it has the same colour in all charts.
+    cells.sort(key=lambda cell: cell[0] != predictions.reference)
     means = [[np.mean(list(of.values()), axis=0) for of in _rocs(predictions, cell)] for cell in cells]
     curves = {name: np.mean(values, axis=0) for (name, _), values in zip(cells, means, strict=True)}
     return _chart(curves, "ROC, mean over classes")
 
 
 def class_rocs(predictions: Predictions, share: float) -> Markup:
-    """Draw an ROC curve per frequent class, for the probe's reference method."""
+    """Draw an ROC curve for each of the most frequent classes, by the probe's reference method."""
     rotations = _rocs(predictions, (predictions.reference, share))
     support = dict(zip(predictions.classes, predictions.y_MK.sum(axis=0, dtype=int), strict=True))
     frequent = sorted({name for of in rotations for name in of}, key=lambda name: (-support[name], name))
@@ -51,10 +50,10 @@ def class_rocs(predictions: Predictions, share: float) -> Markup:
 
 
 def confusions(predictions: Predictions, share: float, task: str, ontology: Ontology) -> Iterator[Markup]:
-    """Draw confusion matrices of true and likeliest families or classes.
+    """Draw a confusion matrix of families, and a matrix of classes: true class against likeliest class.
 
-    If a record has its likeliest class, it counts as right for all its classes. Classes are in the order of
-    their families.
+    A record may have several true classes. If its likeliest class is among them, it counts as right for all
+    of them. Classes are sorted by family.
     """
     family_of = _families(predictions.classes, task, ontology)
     present_K = np.asarray(predictions.y_MK.any(axis=0))
@@ -69,10 +68,10 @@ def confusions(predictions: Predictions, share: float, task: str, ontology: Onto
     top_M = predictions.logits[predictions.reference, share].mean(axis=0)[:, order].argmax(axis=1)
     families = [family_of.get(name, ELSEWHERE) for name in names]
     groups = list(dict.fromkeys(families))
-    place_K = np.array([groups.index(family) for family in families])
+    group_K = np.array([groups.index(family) for family in families])
     if len(groups) > 1:
-        y_MF = np.stack([y_MK[:, place_K == place].any(axis=1) for place in range(len(groups))], axis=1)
-        yield _confusion(y_MF, place_K[top_M], groups, "Families")
+        y_MF = np.stack([y_MK[:, group_K == group].any(axis=1) for group in range(len(groups))], axis=1)
+        yield _confusion(y_MF, group_K[top_M], groups, "Families")
     yield _confusion(y_MK, top_M, names, "Classes")
 
 
@@ -88,18 +87,17 @@ def _confusion(
 
 
 def _families(classes: Sequence[str], task: str, ontology: Ontology) -> dict[str, str]:
-    """Return the family of each class with a concept, in the order of the tree."""
+    """Return the family of each class that has a concept, with classes in the order of the graph."""
     nodes, concepts = {node.abbr: node for node in ontology.nodes}, zeroshot_concepts(task)
-    stands = {name: next(iter(concepts.get(name, (name,))), "") for name in classes}
-    place = {index: number for number, index in enumerate(ontology.by_family)}
-    labelled = sorted(
-        (name for name in classes if stands[name] in nodes), key=lambda name: place[nodes[stands[name]].index]
-    )
-    return {name: ontology.nodes[ontology.families[nodes[stands[name]].index]].abbr for name in labelled}
+    concept_of = {name: next(iter(concepts.get(name, (name,))), "") for name in classes}
+    node_of = {name: nodes[concept] for name, concept in concept_of.items() if concept in nodes}
+    rank = {index: number for number, index in enumerate(ontology.by_family)}
+    ordered = sorted(node_of, key=lambda name: rank[node_of[name].index])
+    return {name: ontology.nodes[ontology.families[node_of[name].index]].abbr for name in ordered}
 
 
 def _rocs(predictions: Predictions, cell: tuple[str, float]) -> list[dict[str, NDArray[np.float64]]]:
-    """Return by rotation the sensitivity on `GRID` of each scorable class, averaged over seeds."""
+    """Return for each rotation the sensitivity of each scorable class on `GRID`, averaged over seeds."""
     logits_SMK, rotations = predictions.logits[cell], []
     for rows in rotated(predictions.rotation_M):
         y_MK, curves = predictions.y_MK[rows], {}
@@ -122,7 +120,7 @@ def _chart(curves: Mapping[str, NDArray[np.float64]], title: str) -> Markup:
 
 
 def roc(frame: pd.DataFrame, calls: pd.DataFrame) -> Markup:
-    """Draw sensitivity by 1 − specificity of every class, with a dot for its column of `calls`."""
+    """Draw sensitivity against 1 − specificity for each class, with a dot at the calls in `calls`."""
     with canvas(4, 4.4) as axes:
         axes.plot([0, 1], [0, 1], color="0.6", lw=0.8)
         for name in calls:
@@ -137,7 +135,7 @@ def roc(frame: pd.DataFrame, calls: pd.DataFrame) -> Markup:
 
 
 def precision_recall(frame: pd.DataFrame, calls: pd.DataFrame) -> Markup:
-    """Draw precision by recall of every class, with a dot for its column of `calls`."""
+    """Draw precision against recall for each class, with a dot at the calls in `calls`."""
     with canvas(4, 4.4) as axes:
         for name in calls:
             y_M, p_M = _labelled(frame, name)
@@ -152,7 +150,7 @@ def precision_recall(frame: pd.DataFrame, calls: pd.DataFrame) -> Markup:
 
 
 def reliability_chart(frame: pd.DataFrame, name: str) -> Markup:
-    """Draw predicted and observed shares of a class, before and after calibration."""
+    """Draw observed shares against predicted probabilities of a class, before and after calibration."""
     y_M, p_M = _labelled(frame, name)
     _, logit_M = _labelled(frame, name, "logit")
     before, after = reliability(y_M, expit(logit_M)), reliability(y_M, p_M)
@@ -169,7 +167,7 @@ def reliability_chart(frame: pd.DataFrame, name: str) -> Markup:
 
 
 def confusion(frame: pd.DataFrame, calls: pd.DataFrame) -> Markup:
-    """Draw the share of each class's records that are called as each class, or as no class."""
+    """Draw a confusion matrix: the shares of a class's records called as each class, or as no class."""
     names = list(calls)
     called = np.column_stack([calls, ~calls.any(axis=1)])
     share = np.stack([called[frame[f"label {name}"] == 1].mean(axis=0) for name in names])
@@ -181,7 +179,7 @@ def _called(frame: pd.DataFrame, calls: pd.DataFrame, name: str) -> NDArray[np.b
 
 
 def _labelled(
-    frame: pd.DataFrame, name: str, what: str = "p"
+    frame: pd.DataFrame, name: str, column: str = "p"
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     labelled = frame[frame[f"label {name}"].notna()]
-    return labelled[f"label {name}"].to_numpy(np.float64), labelled[f"{what} {name}"].to_numpy(np.float64)
+    return labelled[f"label {name}"].to_numpy(np.float64), labelled[f"{column} {name}"].to_numpy(np.float64)

@@ -1,4 +1,4 @@
-"""SVG as text, with colours in its elements, so that a picture can be used outside its page.
+"""Write SVG as text. Colours are attributes of its elements, so a picture can be used outside its page.
 
 Lines and words use `currentColor`, the colour of the surrounding text: dark on light, light on dark.
 
@@ -12,10 +12,10 @@ from markupsafe import Markup
 from numpy.typing import ArrayLike
 
 ACCENT = "#2f6fb3"
-"""Legible on white and on black."""
+"""Colour that is legible on white and on black."""
 FONT = "system-ui, 'Segoe UI', 'DejaVu Sans', sans-serif"
 UNITS = 100
-"""Steps per unit of length in a polyline: whole numbers are short."""
+"""Number of steps per unit of length in a polyline. Path data is shorter in whole steps."""
 
 
 def element(name: str, *children: str, **attributes: object) -> str:
@@ -23,14 +23,14 @@ def element(name: str, *children: str, **attributes: object) -> str:
 
     Underscores in attribute names become hyphens, and a trailing underscore is dropped.
     """
-    written = "".join(
+    text = "".join(
         f' {key.rstrip("_").replace("_", "-")}="{escape(number(value))}"' for key, value in attributes.items()
     )
-    return f"<{name}{written}>{''.join(children)}</{name}>" if children else f"<{name}{written}/>"
+    return f"<{name}{text}>{''.join(children)}</{name}>" if children else f"<{name}{text}/>"
 
 
 def picture(width: float, height: float, *children: str, label: str, unit: str = "") -> Markup:
-    """Return a picture with a label for screen readers. With the unit `mm`, it prints true to scale."""
+    """Return a picture with a label for screen readers. With the unit "mm", it is printed true to scale."""
     size = {"width": f"{number(width)}{unit}", "height": f"{number(height)}{unit}"} if unit else {}
     view = f"0 0 {number(width)} {number(height)}"
     attributes = {"viewBox": view, **size, "role": "img", "aria_label": label, "font_family": FONT}
@@ -43,9 +43,10 @@ def words(text: str, x: float, y: float, size: float, **attributes: object) -> s
 
 
 def polyline(x_L: ArrayLike, y_L: ArrayLike) -> str:
-    """Return a line's path data, in steps of 1/UNITS, broken at values that aren't finite.
+    """Return the path data of a line in steps of 1 / `UNITS`.
 
-    Rounding errors don't accumulate, because every step connects two rounded points.
+    The line is broken at values that aren't finite. Rounding errors don't accumulate, because points are
+    rounded before their differences are taken.
     """
     x, y = np.asarray(x_L, np.float64) * UNITS, np.asarray(y_L, np.float64) * UNITS
     finite = np.isfinite(x) & np.isfinite(y)
@@ -60,14 +61,14 @@ def polyline(x_L: ArrayLike, y_L: ArrayLike) -> str:
 
 
 def standalone(svg: str) -> str:
-    """Return a page's picture as the text of a separate file, on a white background."""
+    """Return the text of a file with a page's picture, on a white background."""
     head = '<svg xmlns="http://www.w3.org/2000/svg" '
     head += "" if "font-family" in svg.partition(">")[0] else f'font-family="{FONT}" '
     return str(svg).replace("<svg ", head, 1).replace("var(--back, #fff)", "#fff")
 
 
 def number(value: object) -> str:
-    """Format a number to 1/1000 in as few characters as possible; other values are unchanged."""
+    """Format a float with at most three decimals. Any other value is converted by `str`."""
     if not isinstance(value, float | np.floating):
         return str(value)
     text = f"{value:.3f}".rstrip("0").rstrip(".")

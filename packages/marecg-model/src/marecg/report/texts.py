@@ -1,4 +1,7 @@
-"""Texts of the pages, from texts.toml: a record's page in the reader's language, other pages in English."""
+"""Read the texts of the pages from texts.toml.
+
+The page of a record is available in several languages. Other pages are in English.
+"""
 
 import re
 import tomllib
@@ -11,41 +14,38 @@ from marecg.errors import UsageError
 
 
 class Texts:
-    """Texts in a language, called with a key. Raises `UsageError` for an unknown language."""
+    """Texts of a record's page in a language. Raises `UsageError` for an unknown language."""
 
     def __init__(self, language: str) -> None:
         if language not in languages():
-            raise UsageError(
-                f"the page of a record is not written in {language!r}",
-                remedy=f"Choose one of {', '.join(languages())}",
-            )
+            raise UsageError(f"language must be {' or '.join(languages())}, got {language!r}")
         self.language = language
 
     def __call__(self, key: str, **values: object) -> str:
-        """Return the text of a key."""
+        """Return the text with a key, and fill in the values."""
         text = _read()[key][self.language].format(**values)
         return text if self.language == "en" else _decimal_commas(text)
 
     def number(self, value: float | None, digits: int = 0) -> str:
-        """Format a number for the language; a dash for a missing number."""
+        """Format a number for the language. None becomes a dash."""
         if value is None:
             return "–"
         text = f"{value:.{digits}f}".replace("-", "−")
         return text if self.language == "en" else _decimal_commas(text)
 
     def concept(self, concept: Concept) -> str:
-        """Return a concept's label, with its abbreviation if that differs."""
+        """Return a concept's label, followed by its abbreviation if the two differ."""
         label = label_in(concept, self.language).text
         return label if label == concept.abbr else f"{label} ({concept.abbr})"
 
 
 def caption(key: str, **values: object) -> str:
-    """Return a text of the pages of runs and classifiers, which are in English."""
+    """Return a caption of the pages of runs and classifiers, and fill in the values."""
     return _read()["captions"][key].format(**values)
 
 
 def languages() -> list[str]:
-    """Return the languages of a record's page, English first."""
+    """Return the languages of a record's page. English is the first."""
     return list(next(iter(_read().values())))
 
 

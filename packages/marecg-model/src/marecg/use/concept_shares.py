@@ -18,11 +18,11 @@ if TYPE_CHECKING:
 class ConceptShares:
     """Shares q of N concepts in each of B records. The shares of a record add up to 1.
 
-    Indexing, iteration and attributes work as for the array `probabilities`. A string as index selects the
-    column of a concept.
+    Indexing, iteration and attributes work as for the array `probabilities`. An abbreviation as index returns
+    the column of that concept.
 
     Attributes:
-        probabilities: float32 [B, N].
+        probabilities: the shares, float32 [B, N].
         id2label: label of each concept, by number.
         concepts: abbreviations of the concepts, in the order of the columns.
 
@@ -60,7 +60,7 @@ class ConceptShares:
         return np.array(self.probabilities, dtype=dtype, copy=copy)
 
     def __getattr__(self, name: str) -> Any:
-        if name.startswith("__") or name == "probabilities":  # copying looks it up before it is set
+        if name.startswith("__") or name == "probabilities":  # `copy` reads it before it is set
             raise AttributeError(name)
         return getattr(self.probabilities, name)
 

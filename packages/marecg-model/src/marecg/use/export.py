@@ -1,10 +1,10 @@
-"""Export of a trained model as a single file that runs without marecg: ONNX, or a program of torch.export.
+"""Export a trained model as a single file that runs without marecg: ONNX, or a program of torch.export.
 
-An encoder's file takes any number of windows of the encoder's context, and returns what `embed` returns for
-each window. Resampling, cutting windows and averaging over them are not part of the file.
+The file of an encoder takes windows of the encoder's context, and returns what `embed` returns for each
+window. Resampling, cutting windows and averaging over them are not part of the file.
 
-A classifier's file takes whole records of any length and returns what `EcgClassifier` returns. It includes
-windows, their beginnings, head, calibration and thresholds. Only resampling is not part of the file.
+The file of a classifier takes whole records of any length, and returns what `EcgClassifier` returns. Only
+resampling is not part of the file.
 
 Shapes: B records, C leads, L samples.
 """
@@ -37,16 +37,18 @@ from marecg.use.exported_networks import ExportedClassifier, ExportedEncoder, In
 
 Target = Literal["onnx", "torch"]
 TOLERANCE = 1e-4
-"""Largest accepted difference from the eager model, in units of a LayerNorm's output."""
+"""Largest accepted difference from the eager model. The values are outputs of a LayerNorm, or logits."""
 INPUTS = ("x", "n_valid", "absent")
 ENDINGS: dict[Target, str] = {"onnx": ".onnx", "torch": ".pt2"}
 
 
 class Comparison(NamedTuple):
-    """Comparison of an exported file with its model: the largest difference over `records`.
+    """Comparison of an exported file with its model.
 
-    For a classifier, it is the largest difference of probabilities. `changed` counts the records for which
-    the file and the classifier call different classes.
+    Attributes:
+        records: number of compared records.
+        difference: largest difference of features, or of a classifier's probabilities.
+        changed: number of records for which the file and the classifier call different classes.
     """
 
     records: int
@@ -56,15 +58,14 @@ class Comparison(NamedTuple):
 
 @dataclass(frozen=True)
 class Export:
-    """Result of an export: the file, and its differences from the model.
+    """Exported file, and its differences from the model.
 
     Attributes:
-        path: the exported file.
-        difference: largest difference over random records, from `embed` for an encoder, and from
-            `EcgClassifier` for a classifier.
+        path: the file.
+        difference: largest difference from the model on random records (`Comparison.difference`).
         records: number of random records.
         about: metadata of the file.
-        real: comparison on ECGs, if ECGs were given.
+        real: comparison on the records passed to `export`; None without records.
     """
 
     path: Path
@@ -75,28 +76,31 @@ class Export:
 
 
 def export(run: str | Path, to: Target, out: str | Path, records: Iterable[Recording] = ()) -> Export:
-    """Write an encoder or a classifier as one file, after comparing it with the eager model.
+    """Write an encoder or a classifier as a file, and compare the file with the eager model.
 
     Args:
         run: a model as for `MarEcg.from_pretrained`, or a folder written by `EcgClassifier.save`.
         to: file format.
-        out: file that ends in `.onnx`, or in `.pt2` for a program of torch.export.
-        records: whole recordings on which a classifier's file is compared as well.
+        out: file to write. It ends in `.onnx`, or in `.pt2` for a program of torch.export.
+        records: recordings on which a classifier's file is compared, in addition to random records.
 
     Raises:
-        UsageError: the file has the wrong suffix, the extra for ONNX is missing, or a classifier reads beats.
+        UsageError: `out` has the wrong suffix, a package for ONNX isn't installed, or the classifier's
+            readout isn't `wide`.
         CheckpointError: the model can't be loaded.
         OutputError: the file can't be written, or differs from the eager model by more than `TOLERANCE`.
     """
     out = Path(out)
     if (Path(run) / "corpus.json").is_file():
-        remedy = "docs/corpus/datasets.md writes one as HDF5 or Parquet in a few lines"
-        raise CheckpointError("is a prepared corpus, not a model", where=run, remedy=remedy)
+        remedy = "To write a corpus as HDF5 or Parquet, see docs/corpus/datasets.md"
+        raise CheckpointError("must be a model, got a prepared corpus", where=run, remedy=remedy)
     if out.suffix != ENDINGS[to]:
-        raise UsageError(f"--to {to} writes {ENDINGS[to]}", where=out, remedy="Change the file's ending")
+        problem = f"--out must end in {ENDINGS[to]} with --to {to}, got {out.suffix or 'no suffix'}"
+        raise UsageError(problem, where=out, remedy="Change the file's suffix")
     missing = [name for name in ("onnx", "onnxscript", "onnxruntime") if to == "onnx" and not find_spec(name)]
     if missing:
-        raise UsageError(f"ONNX needs {', '.join(missing)}", remedy="Install it: pip install 'marecg[onnx]'")
+        problem = f"export to ONNX needs {', '.join(missing)}"
+        raise UsageError(problem, remedy="Install the extra: pip install 'marecg[onnx]'")
     network = (
         ExportedClassifier(EcgClassifier.load(run))
         if is_classifier(run)
@@ -107,43 +111,43 @@ def export(run: str | Path, to: Target, out: str | Path, records: Iterable[Recor
     with replacing(out) as temporary, _quiet():
         run_file, opset = WRITERS[to](network, temporary, metadata)
         random = _compared(network, run_file, network.trials(), out)
-        real = _compared(network, run_file, map(_alone, records), out)
+        real = _compared(network, run_file, map(_inputs_of, records), out)
     return Export(out, random.difference, random.records, metadata | opset, real if real.records else None)
 
 
 def _compared(
     network: ExportedEncoder, run_file: Callable[[Inputs], Outputs], trials: Iterable[Inputs], out: Path
 ) -> Comparison:
-    """Compare the results of a file and its model. Raises `OutputError` if they differ."""
+    """Compare the results of a file and its model. Raises `OutputError` if they differ too much."""
     largest, difference, records, changed = 0.0, 0.0, 0, 0
     for inputs in trials:
-        expected, given = network.reference(inputs), run_file(inputs)
-        largest = max(largest, network.error(expected, given))
-        by_name = dict(zip(network.outputs, zip(expected, given, strict=True), strict=True))
+        expected, results = network.reference(inputs), run_file(inputs)
+        largest = max(largest, network.error(expected, results))
+        by_name = dict(zip(network.outputs, zip(expected, results, strict=True), strict=True))
         if "called" in by_name:
-            mine, theirs = by_name.pop("called")
-            changed += int((mine != theirs).any(1).sum())
+            expected_calls, file_calls = by_name.pop("called")
+            changed += int((expected_calls != file_calls).any(1).sum())
             del by_name["logit"]
         difference = max(difference, *(float((a - b).abs().max()) for a, b in by_name.values()))
         records += len(inputs[0])
     if not largest <= TOLERANCE:
         raise OutputError(
-            f"differs from the model by {largest:.1e}, more than {TOLERANCE:.0e}; nothing was written",
+            f"the file must agree with the model to {TOLERANCE:.0e}, but differs by {largest:.1e}",
             where=out,
-            remedy="Try another version of torch",
+            remedy="Nothing was written. Try another version of torch",
         )
     return Comparison(records, difference, changed)
 
 
-def _alone(recording: Recording) -> Inputs:
-    """Return the inputs of a file for a single recording."""
+def _inputs_of(recording: Recording) -> Inputs:
+    """Return a batch of one recording as inputs of a file."""
     x_CL = recording.x_CL[:, :]
     absent_BC = torch.from_numpy(recording.absent_C)[None]
     return torch.from_numpy(np.asarray(x_CL))[None], torch.tensor([x_CL.shape[1]]), absent_BC
 
 
 def _program(network: ExportedEncoder) -> ExportedProgram:
-    """Trace a network, without stack traces of this machine. Its `example` defines which axes are free."""
+    """Trace a network with its `example`. Stack traces are removed, because they contain local paths."""
     example, free = network.example()
     program = torch.export.export(network, example, dynamic_shapes=free)
     for module in program.graph_module.modules():
@@ -178,7 +182,7 @@ def _onnx(
 def _torch(
     network: ExportedEncoder, path: Path, metadata: dict[str, str]
 ) -> tuple[Callable[[Inputs], Outputs], dict[str, str]]:
-    buffer = BytesIO()  # when the disk is full, torch would abort the process
+    buffer = BytesIO()  # torch would abort the process if it wrote to a full disk
     torch.export.save(_program(network), buffer, extra_files={"marecg.json": json.dumps(metadata)})
     path.write_bytes(buffer.getbuffer())
     again = torch.export.load(path).module()
@@ -186,11 +190,11 @@ def _torch(
 
 
 WRITERS = {"onnx": _onnx, "torch": _torch}
-"""Writers of file formats. Each returns a function that runs the file, and the opset if there is one."""
+"""Writer of each file format. It returns a function that runs the file, and the opset for the metadata."""
 
 
 def _metadata(model: MarEcg) -> dict[str, str]:
-    """Return a file's metadata as texts."""
+    """Return the metadata that describes the encoder."""
     config = model.config
     return {
         "marecg": version("marecg"),
@@ -209,10 +213,10 @@ def _metadata(model: MarEcg) -> dict[str, str]:
 
 @contextmanager
 def _quiet() -> Iterator[None]:
-    """Suppress warnings and notices of the exporter that users can't act on."""
+    """Suppress warnings of the exporter that users can't act on."""
     log = logging.getLogger("torch.onnx")
     level = log.level
-    log.setLevel(logging.ERROR)  # it warns that torchvision is missing, which isn't needed
+    log.setLevel(logging.ERROR)  # the exporter warns that torchvision is missing, but it isn't needed
     try:
         with warnings.catch_warnings():
             for message in (r"(?s).*LeafSpec", r"# The axis name: records will not be used"):

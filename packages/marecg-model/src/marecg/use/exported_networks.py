@@ -1,11 +1,11 @@
-"""Networks in exported files: an encoder on windows, or a classifier on whole records.
+"""Networks for exported files: an encoder of windows, or a classifier of whole records.
 
-A classifier's network cuts the same windows as `marecg.model.windows.tta_windows`, averages their logits,
-calibrates them and calls classes. So its file returns the probabilities of
+The classifier's network cuts the same windows as `marecg.model.windows.tta_windows`, averages their logits,
+calibrates the averages and calls classes. So it returns the same probabilities as
 `EcgClassifier.predict_recordings`.
 
-Shapes: B records, C leads, L samples, T patches, D width, K classes, N knots of a calibration, W windows in
-a row, P phases, U windows of all records.
+Shapes: B records, C leads, L samples, T patches, D width, K classes, N knots of a calibration, U windows of
+all records.
 """
 
 import json
@@ -28,13 +28,13 @@ Inputs = tuple[Tensor, Tensor, Tensor]
 """x [B, C, L] in mV, n_valid int64 [B], absent bool [B, C]."""
 Outputs = tuple[Tensor, ...]
 BATCHES = (1, 2, 5)
-"""Number of records in each trial."""
+"""Batch size of each trial."""
 
 
 class ExportedEncoder(nn.Module):
-    """Encoder for windows of its context, with plain arguments and a tuple of results.
+    """Encoder of windows, whose arguments and results are plain tensors.
 
-    As in `embed`, h_rhythm is the mean over the beginnings of a window (`ModelConfig.phases`).
+    As in `embed`, h_rhythm is the mean over several starts within the window (`ModelConfig.phases`).
     """
 
     outputs: tuple[str, ...] = ("rhythm", "patch")
@@ -44,35 +44,35 @@ class ExportedEncoder(nn.Module):
         self.model = model
 
     def forward(self, x: Tensor, n_valid: Tensor, absent: Tensor) -> Outputs:
-        """Return h_rhythm [B, D] and H̄ [B, T, D]."""
+        """Return h_rhythm [B, D] and the patch vectors H̄ [B, T, D]."""
         features = self.model.of_windows(x, n_valid, absent)
         rhythm, config = features.rhythm, self.model.config
         for phase in range(1, config.phases):
             by = phase * config.stride // config.phases
-            later = (n_valid - by >= config.patch)[:, None, None]  # else the window is read from its start
+            later = (n_valid - by >= config.patch)[:, None, None]  # shorter windows are read from their start
             x_BCL = torch.where(later, nn.functional.pad(x[..., by:], (0, by)), x)
             n_valid_B = torch.where(later[:, 0, 0], n_valid - by, n_valid)
             rhythm = rhythm + self.model.of_windows(x_BCL, n_valid_B, absent).rhythm
         return rhythm / config.phases, features.patch
 
     def reference(self, inputs: Inputs) -> Outputs:
-        """Return the results that the file must reproduce: h_rhythm of `embed`, and H̄ of the windows."""
+        """Return the results that the file must reproduce: h_rhythm as from `embed`, and H̄."""
         patch = self.model.of_windows(*inputs).patch
-        rhythms = [found.rhythm for found in encode(self.model, _recordings(inputs), patches=False)]
+        rhythms = [vectors.rhythm for vectors in encode(self.model, _recordings(inputs), patches=False)]
         return torch.from_numpy(np.stack(rhythms)), patch
 
-    def error(self, expected: Outputs, given: Outputs) -> float:
-        """Return the largest difference of a file's results from `reference`."""
-        return max(float((mine - theirs).abs().max()) for mine, theirs in zip(expected, given, strict=True))
+    def error(self, expected: Outputs, results: Outputs) -> float:
+        """Return the largest difference between a file's results and `reference`."""
+        return max(float((a - b).abs().max()) for a, b in zip(expected, results, strict=True))
 
     def about(self) -> dict[str, str]:
-        """Return further metadata of the file, in addition to the encoder's metadata."""
+        """Return metadata of the file that isn't metadata of the encoder."""
         return {}
 
     def example(self) -> tuple[Inputs, tuple[dict[int, Any], ...]]:
         """Return example inputs for tracing, and their free axes."""
         context, records = self.model.config.context, Dim("records", min=1)
-        inputs = (torch.zeros(2, len(LEADS), context), torch.full((2,), context), _given(2))
+        inputs = (torch.zeros(2, len(LEADS), context), torch.full((2,), context), _no_absent_leads(2))
         return inputs, ({0: records}, {0: records}, {0: records})
 
     def trials(self) -> Iterator[Inputs]:
@@ -85,9 +85,9 @@ class ExportedEncoder(nn.Module):
 
 
 class ExportedClassifier(ExportedEncoder):
-    """Classifier of whole records of any length: windows, head, calibration and calls.
+    """Classifier of whole records of any length.
 
-    Raises `UsageError` if the classifier reads beats.
+    Raises `UsageError` if the classifier's readout isn't `wide`.
     """
 
     outputs = ("logit", "probability", "called")
@@ -100,8 +100,11 @@ class ExportedClassifier(ExportedEncoder):
 
     def __init__(self, classifier: EcgClassifier) -> None:
         if classifier.readout_ != "wide":
-            problem = f"must read the wide readout, got {classifier.readout_}, which needs R-peaks"
-            raise UsageError(problem, remedy="Fit it again with --set readout=wide")
+            problem = f"the readout of an exported classifier must be wide, got {classifier.readout_}"
+            remedy = (
+                "Fit it again with --set readout=wide: other readouts need R-peaks, which no file can find"
+            )
+            raise UsageError(problem, remedy=remedy)
         super().__init__(classifier.encoder)
         self.net, self.several = classifier.tuned_.net, classifier.several_
         self.classifier = [classifier]  # in a list, so that it isn't registered as a submodule
@@ -120,7 +123,7 @@ class ExportedClassifier(ExportedEncoder):
     def forward(self, x: Tensor, n_valid: Tensor, absent: Tensor) -> Outputs:
         """Return logits float32, probabilities float64 and calls bool, each [B, K].
 
-        Probabilities are float64 because a threshold may equal the height of a calibration's step exactly.
+        Probabilities are float64, because a threshold may be exactly equal to a value of an isotonic curve.
         """
         windows = cut(x, n_valid, absent, self.model.config)
         z_UK = self.net.of_windows(*windows[:3])
@@ -136,40 +139,40 @@ class ExportedClassifier(ExportedEncoder):
         return z_BK, p_BK, torch.arange(p_BK.shape[1]) == p_BK.argmax(1, keepdim=True)
 
     def _between(self, z_BK: Tensor) -> Tensor:
-        """Interpolate the calibration of every class as `numpy.interp` does."""
+        """Interpolate the isotonic curve of each class, as `numpy.interp` does."""
         passed_BK = (z_BK[..., None] >= self.knots_KN).sum(-1)
         classes_K, last = torch.arange(self.knots_KN.shape[0]), self.knots_KN.shape[1] - 1
 
-        def at(table_KN: Tensor, place_BK: Tensor) -> Tensor:
-            return table_KN[classes_K, place_BK.clamp(0, last)]
+        def pick(table_KN: Tensor, knot_BK: Tensor) -> Tensor:
+            return table_KN[classes_K, knot_BK.clamp(0, last)]
 
-        low, high = at(self.knots_KN, passed_BK - 1), at(self.knots_KN, passed_BK)
+        low, high = pick(self.knots_KN, passed_BK - 1), pick(self.knots_KN, passed_BK)
         share_BK = ((z_BK - low) / (high - low).clamp(min=1e-12)).clamp(0, 1)
-        start, end = at(self.values_KN, passed_BK - 1), at(self.values_KN, passed_BK)
+        start, end = pick(self.values_KN, passed_BK - 1), pick(self.values_KN, passed_BK)
         return start + share_BK * (end - start)
 
     def reference(self, inputs: Inputs) -> Outputs:
-        """Return the results of `EcgClassifier` for these records."""
+        """Return the results of `EcgClassifier`, which the file must reproduce."""
         (classifier,) = self.classifier
         logits_BK = classifier.logits_of(_recordings(inputs))
         p_BK = classifier.probabilities(logits_BK)
         return tuple(map(torch.from_numpy, (logits_BK, p_BK, classifier.calls(p_BK))))
 
-    def error(self, expected: Outputs, given: Outputs) -> float:
-        """Return the largest difference of logits from `reference`, or of probabilities from the calibration.
+    def error(self, expected: Outputs, results: Outputs) -> float:
+        """Return the largest error of the file's logits or probabilities; infinity if its calls are wrong.
 
-        Probabilities are compared with the calibration of the file's own logits, because a steep calibration
-        would turn a rounding of the logit into a large difference. Wrong calls give infinity.
+        Logits are compared with `reference`. Probabilities are compared with the calibration of the file's
+        own logits, because a steep calibration would magnify the rounding errors of logits.
         """
         (classifier,) = self.classifier
-        logit_BK, p_BK, called_BK = (tensor.numpy() for tensor in given)
+        logit_BK, p_BK, called_BK = (tensor.numpy() for tensor in results)
         if (called_BK != classifier.calls(p_BK)).any():
             return np.inf
-        meant_BK = classifier.probabilities(logit_BK.astype(np.float64))
-        return float(max(np.abs(expected[0].numpy() - logit_BK).max(), np.abs(meant_BK - p_BK).max()))
+        calibrated_BK = classifier.probabilities(logit_BK.astype(np.float64))
+        return float(max(np.abs(expected[0].numpy() - logit_BK).max(), np.abs(calibrated_BK - p_BK).max()))
 
     def about(self) -> dict[str, str]:
-        """Return the classes, their thresholds, and whether a record has exactly one class."""
+        """Return the classes, their thresholds, and whether a record has exactly one class, as JSON."""
         (classifier,) = self.classifier
         return {
             "classes": json.dumps(classifier.classes_.tolist()),
@@ -181,7 +184,8 @@ class ExportedClassifier(ExportedEncoder):
         """Return example inputs for tracing, and their free axes: records and samples."""
         config, records = self.model.config, Dim("records", min=1)
         length = 2 * config.context - config.patch
-        inputs = (torch.zeros(2, len(LEADS), length), torch.tensor([length, config.context]), _given(2))
+        n_valid = torch.tensor([length, config.context])
+        inputs = (torch.zeros(2, len(LEADS), length), n_valid, _no_absent_leads(2))
         return inputs, ({0: records, 2: Dim("samples", min=config.patch)}, {0: records}, {0: records})
 
     def trials(self) -> Iterator[Inputs]:
@@ -194,18 +198,21 @@ class ExportedClassifier(ExportedEncoder):
 
 
 def _recordings(inputs: Inputs) -> list[Recording]:
-    """Return the inputs of a file as recordings without padding."""
+    """Return inputs of a file as recordings without padding."""
     x_BCL, n_valid_B, absent_BC = (tensor.numpy() for tensor in inputs)
     rows = zip(x_BCL, n_valid_B, absent_BC, strict=True)
     return [Recording(x_CL[:, :n_valid], absent_C) for x_CL, n_valid, absent_C in rows]
 
 
-def _given(records: int) -> Tensor:
+def _no_absent_leads(records: int) -> Tensor:
     return torch.zeros(records, len(LEADS), dtype=torch.bool)
 
 
 def _random(rng: np.random.Generator, n_valid_B: Any, length: int) -> Inputs:
-    """Return noise around offsets, zero after `n_valid_B`. Every second record lacks leads, but never II."""
+    """Return noise around an offset per lead, and zeros after `n_valid_B`.
+
+    Every second record lacks random leads, but never lead II.
+    """
     batch = len(n_valid_B)
     x_BCL = rng.normal(0, 0.3, (batch, len(LEADS), length)) + rng.normal(0, 1, (batch, len(LEADS), 1))
     x_BCL *= (np.arange(length) < n_valid_B[:, None])[:, None]

@@ -1,8 +1,8 @@
-"""Answers of a model (`marecg.use.answers`), fitted on coded records and evaluated on other records.
+"""Fit the answers of a model (`marecg.use.answers`) on coded records, and evaluate them on other records.
 
     python -m marecg.use.fit_answers MODEL --fit CORPUS --judge CORPUS --out FOLDER
 
-Writes answers.json, answers.md and answers.svg. answers.json belongs in the folder of the model's weights.
+Writes answers.json, answers.md and answers.svg. Copy answers.json into the folder of the model's weights.
 
 Shapes: M records, N concepts.
 """
@@ -34,23 +34,23 @@ from marecg.use.answers import ANSWERS, Answers, logits, marked
 from marecg.use.predict import predict_table
 
 LEAST = 20
-"""Least number of records with a concept, and least number without it, for fitting its calibration."""
+"""Minimum number of records with a concept, and of records without it, for fitting its calibration."""
 RISKS = (0.02, 0.05, 0.1, 0.15, 0.2, 0.3, 0.4)
 EASY = "Normal"
-"""Family that most records have. Answers outside it are reported separately."""
+"""Family that most records have. Answers in all other families are also evaluated separately."""
 
 
 def shares(model: MarEcg, folder: Path, out: Path) -> tuple[NDArray[np.float64], NDArray[np.uint8]]:
-    """Return q and the leaves [M, N] of a corpus' records that have a leaf.
+    """Return q and the leaves, both [M, N], of the corpus' records that have a leaf.
 
-    The output of `marecg predict` is kept in `out`. Raises `CorpusError` if too few records have a leaf, or
-    if records can't be read.
+    Predictions are stored in the folder `out`, and reused by the next call. Raises `CorpusError` if too few
+    records have a leaf, or if a record can't be read.
     """
     corpus = Corpus.open(folder)
     coded = np.flatnonzero(corpus.primary >= 0)
     if len(coded) < LEAST:
-        problem = f"has {len(coded)} records with codes, too few to fit or judge by"
-        raise CorpusError(problem, where=folder, remedy="Prepare more records that carry codes")
+        problem = f"must have at least {LEAST} coded records, got {len(coded)}"
+        raise CorpusError(problem, where=folder, remedy="Prepare more records with codes")
     path = out / f"{weights_sha256(model)[:12]}-{signals_sha256(corpus)[:12]}.parquet"
     if not path.is_file():
         table, _ = predict_table(model, Inputs([str(folder)]))
@@ -58,20 +58,22 @@ def shares(model: MarEcg, folder: Path, out: Path) -> tuple[NDArray[np.float64],
             table.to_parquet(temporary, index=False)
     table = pd.read_parquet(path)
     if len(table) != len(corpus):
-        problem = f"has {len(corpus)} records, of which {len(table)} could be read"
-        raise CorpusError(problem, where=folder, remedy="Prepare it again")
+        problem = f"all {len(corpus)} records must be readable, got {len(table)}"
+        raise CorpusError(problem, where=folder, remedy="Prepare the corpus again")
     names = [node.abbr for node in model.ontology.nodes]
     return table[names].to_numpy(float)[coded], corpus.y[coded]
 
 
 def fitted(model: MarEcg, q_MN: NDArray[np.float64], y_MN: NDArray[np.uint8]) -> Answers:
-    """Fit slope and shift of the logit for each family and leaf that `LEAST` records have and lack."""
+    """Fit the calibration of each family and leaf that at least `LEAST` records have, and `LEAST` lack."""
     onto = model.ontology
     logit_MN, is_MN = logits(onto, q_MN), marked(onto, y_MN)
     enough = np.flatnonzero(np.minimum(is_MN.sum(0), (~is_MN).sum(0)) >= LEAST)
     of = {
-        onto.nodes[at].abbr: calibrate(logit_MN[:, at], is_MN[:, at].astype(float), "temperature")
-        for at in enough.tolist()
+        onto.nodes[concept].abbr: calibrate(
+            logit_MN[:, concept], is_MN[:, concept].astype(float), "temperature"
+        )
+        for concept in enough.tolist()
     }
     return Answers(weights=weights_sha256(model), records=len(q_MN), of=of)
 
@@ -79,7 +81,7 @@ def fitted(model: MarEcg, q_MN: NDArray[np.float64], y_MN: NDArray[np.uint8]) ->
 def judged(
     answers: Answers, onto: Ontology, q_MN: NDArray[np.float64], y_MN: NDArray[np.uint8]
 ) -> Iterator[str]:
-    """Yield Markdown tables of the answers' scores on records that were not used for fitting."""
+    """Yield the lines of Markdown tables that evaluate the answers on records not used for fitting."""
     is_MN, p_MN = marked(onto, y_MN), answers.probabilities(onto, q_MN)
     before_MN = 1 / (1 + np.exp(-logits(onto, q_MN)))
     rows = []
@@ -96,16 +98,16 @@ def judged(
     yield ""
     by_risk = []
     for risk in RISKS:
-        every, apart, point = curve_point(answers, onto, q_MN, is_MN, risk)
-        wrong_of_all = f"{100 * np.mean(every):.1f} %" if every else "–"
+        is_wrong, is_wrong_outside, (families_only, found) = curve_point(answers, onto, q_MN, is_MN, risk)
+        wrong_of_all = f"{100 * np.mean(is_wrong):.1f} %" if is_wrong else "–"
         wrong = ["–", "–"]
-        if apart:
-            low, high = binomtest(sum(apart), len(apart)).proportion_ci(0.95, "wilson")
-            wrong = [f"{100 * np.mean(apart):.1f} %", f"{100 * low:.1f}–{100 * high:.1f} %"]
-        counts = (f"{len(every):,}", wrong_of_all, f"{len(apart):,}", f"{point[0]:,}")
-        by_risk.append([f"{risk:g}", *counts, *wrong, f"{100 * point[1]:.1f} %"])
-    heads = ["risk", "answers", "wrong", f"outside {EASY}", "families alone", "wrong", "95 %"]
-    yield from table([*heads, "of families borne"], by_risk)
+        if is_wrong_outside:
+            low, high = binomtest(sum(is_wrong_outside), len(is_wrong_outside)).proportion_ci(0.95, "wilson")
+            wrong = [f"{100 * np.mean(is_wrong_outside):.1f} %", f"{100 * low:.1f}–{100 * high:.1f} %"]
+        counts = (f"{len(is_wrong):,}", wrong_of_all, f"{len(is_wrong_outside):,}", f"{families_only:,}")
+        by_risk.append([f"{risk:g}", *counts, *wrong, f"{100 * found:.1f} %"])
+    heads = ["risk", "answers", "wrong", f"outside {EASY}", "families only", "wrong", "95 %"]
+    yield from table([*heads, "families found"], by_risk)
 
 
 def curve_point(
@@ -114,38 +116,41 @@ def curve_point(
     """Evaluate the answers at a risk.
 
     Returns:
-        Whether each answer is wrong; the same for the answers outside the family `EASY`; and, outside this
-        family, the number of answers that name only a family, and the number of correct answers divided by
-        the number of families that the records have.
+        - For each answer, whether it is wrong.
+        - For each answer outside the family `EASY`, whether it is wrong.
+        - Outside this family, the number of answers that name only a family, and the number of correct
+          answers divided by the number of families that the records have.
     """
-    of_records = answers.told(onto, q_MN, risk)
-    mistakes = [
-        (not is_M[one.concept], one.concept)
-        for is_M, some in zip(is_MN, of_records, strict=True)
-        for one in some
+    checked = [
+        (not is_N[answer.concept], answer.concept)
+        for is_N, of_record in zip(is_MN, answers.select(onto, q_MN, risk), strict=True)
+        for answer in of_record
     ]
-    easy = [onto.nodes[onto.families[at]].abbr == EASY for _, at in mistakes]
-    apart = [pair for pair, of_easy in zip(mistakes, easy, strict=True) if not of_easy]
+    outside = [pair for pair in checked if onto.nodes[onto.families[pair[1]]].abbr != EASY]
     roots = [root for root in onto.roots if onto.nodes[root].abbr != EASY]
-    borne = int(is_MN[:, roots].sum())
-    right = sum(not wrong for wrong, _ in apart)
-    alone = sum(at in onto.roots for _, at in apart)
-    return [wrong for wrong, _ in mistakes], [wrong for wrong, _ in apart], (alone, right / max(borne, 1))
+    n_families = int(is_MN[:, roots].sum())
+    n_right = sum(not wrong for wrong, _ in outside)
+    families_only = sum(concept in onto.roots for _, concept in outside)
+    share_found = n_right / max(n_families, 1)
+    return [wrong for wrong, _ in checked], [wrong for wrong, _ in outside], (families_only, share_found)
 
 
 def drawing(
     answers: Answers, onto: Ontology, parts: dict[str, tuple[NDArray[np.float64], NDArray[np.uint8]]]
 ) -> str:
-    """Draw risk against coverage outside the family `EASY` as SVG, with a line per part of the records."""
+    """Draw the share of wrong answers against the share of families found, as SVG, outside the family `EASY`.
+
+    Each corpus in `parts` is a line.
+    """
     figure = Figure(figsize=(6, 4), layout="constrained")
     axes = figure.subplots()
     for name, (q_MN, y_MN) in parts.items():
         is_MN = marked(onto, y_MN)
         points = [curve_point(answers, onto, q_MN, is_MN, risk) for risk in RISKS]
-        wrong = [100 * float(np.mean(apart)) if apart else np.nan for _, apart, _ in points]
-        axes.plot([100 * of_easy for _, _, (_, of_easy) in points], wrong, "o-", markersize=4, label=name)
-    axes.set_xlabel(f"families outside {EASY} that a record bears and that are told, %")
-    axes.set_ylabel("answers that are wrong, %")
+        wrong = [100 * float(np.mean(outside)) if outside else np.nan for _, outside, _ in points]
+        axes.plot([100 * found for _, _, (_, found) in points], wrong, "o-", markersize=4, label=name)
+    axes.set_xlabel(f"families outside {EASY} that are found, % of the records' families")
+    axes.set_ylabel("wrong answers, %")
     axes.legend(frameon=False)
     with rc_context({"svg.hashsalt": "marecg", "svg.fonttype": "none"}):
         file = StringIO()
@@ -154,15 +159,18 @@ def drawing(
 
 
 def main(argv: Sequence[str] | None = None) -> None:
-    """Fit, evaluate and write a model's answers, with the command-line arguments of this module."""
-    parser = argparse.ArgumentParser(description="Fit and judge what a model can tell of coded records.")
-    parser.add_argument("model", help="a run, a model, or the name of one, such as marecg-small-codes")
-    parser.add_argument("--fit", type=Path, required=True, help="a prepared corpus whose codes fit")
-    parser.add_argument("--judge", type=Path, required=True, nargs="+", help="corpora of other records")
-    parser.add_argument("--out", type=Path, required=True, help="a folder for answers.json, .md and .svg")
-    given = parser.parse_args(argv)
+    """Run the command of this module."""
+    parser = argparse.ArgumentParser(description="Fit a model's answers on coded records and evaluate them.")
+    parser.add_argument("model", help="run, folder of a model, or name such as marecg-small-codes")
+    parser.add_argument("--fit", type=Path, required=True, help="prepared corpus to fit on")
+    parser.add_argument(
+        "--judge", type=Path, required=True, nargs="+", help="prepared corpora to evaluate on"
+    )
+    parser.add_argument("--out", type=Path, required=True, help="folder for answers.json, .md and .svg")
+    arguments = parser.parse_args(argv)
     try:
-        print(written(given.model, given.fit, given.judge, given.out), end="")  # noqa: T201 (a command)
+        markdown = written(arguments.model, arguments.fit, arguments.judge, arguments.out)
+        print(markdown, end="")  # noqa: T201 (a command)
     except EcgError as error:
         parser.exit(3, f"error: {error}\n")
 
@@ -170,14 +178,14 @@ def main(argv: Sequence[str] | None = None) -> None:
 def written(name: str, fit: Path, judge: Sequence[Path], out: Path) -> str:
     """Fit and evaluate a model's answers, write them to a folder, and return the evaluation as Markdown.
 
-    Raises `CorpusError` if a corpus has too few codes, or if a patient is in both fitting and evaluation.
+    Raises `CorpusError` if a corpus has too few codes, or if `fit` and `judge` have a patient in common.
     """
     model = MarEcg.from_pretrained(name)
     patients = _patients(fit)
     for folder in judge:
         if both := patients & _patients(folder):
-            problem = f"has {len(both)} patients whose records fit, too"
-            raise CorpusError(problem, where=folder, remedy="Judge by records of other patients")
+            problem = f"has {len(both)} patients that are also in --fit"
+            raise CorpusError(problem, where=folder, remedy="Evaluate on records of other patients")
     out.mkdir(parents=True, exist_ok=True)
     answers = fitted(model, *shares(model, fit, out))
     parts = {folder.name: shares(model, folder, out) for folder in judge}
@@ -195,10 +203,12 @@ def written(name: str, fit: Path, judge: Sequence[Path], out: Path) -> str:
 
 
 def _patients(folder: Path) -> set[str]:
-    """Return the patients of a corpus. A record without a patient counts as a patient of its own."""
+    """Return the patients of a corpus. A record without a patient counts as another patient."""
     corpus = Corpus.open(folder)
     of_records = zip(corpus.patients, corpus.sources, corpus.ids, strict=True)
-    return {f"{source} {patient}" if patient else f"{source}/{one}" for patient, source, one in of_records}
+    return {
+        f"{source} {patient}" if patient else f"{source}/{record}" for patient, source, record in of_records
+    }
 
 
 if __name__ == "__main__":

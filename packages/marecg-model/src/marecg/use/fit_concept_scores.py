@@ -1,10 +1,10 @@
-"""Concept scores of a model (`marecg.model.concept_scores`), fitted on the codes of its training records.
+"""Fit a model's concept scores (`marecg.model.concept_scores`) on the codes of its training records.
 
     python -m marecg.use.fit_concept_scores MODEL --data CORPUS [--without SOURCE]
 
-Writes concept_scores.safetensors into the folder of the model's weights, and its model card anew.
+Writes concept_scores.safetensors into the folder of the model's weights, and updates the model card.
 
-Shapes: M corpus records, T teaching records, F features, N concepts, V beat readout.
+Shapes: M corpus records, T records that the scores are fitted on, F features, N concepts, V beat readout.
 """
 
 import argparse
@@ -28,38 +28,38 @@ from marecg.model.readout import part_weights, readout_width, wide_columns
 from marecg.use.answers import marked
 
 ALPHAS = np.logspace(0, 6, 13)
-"""Candidates for the penalty."""
+"""Candidates for the penalty of ridge regression."""
 LEAST, LARGEST = 20, 5000
-"""Number of teaching records: the least, and the largest, above which records are drawn."""
+"""Minimum and maximum number of records to fit on. From more records, the maximum is drawn at random."""
 BATCH = 64
 Floats = NDArray[np.float64]
 
 
 def fitted(model: MarEcg, corpus: Corpus, rows: NDArray[np.int64]) -> ConceptScores:
-    """Fit the concept scores of a model on the codes of a corpus' rows."""
+    """Fit the concept scores of a model on the codes of rows of a corpus."""
     config, y_TN = model.config, marked(model.ontology, corpus.y[rows])
 
     # beat readout
     x_TV = np.empty((len(rows), readout_width(config, "beats")), np.float32)
     for samples in np.unique(corpus.n_valid[rows]):
-        at = np.flatnonzero(corpus.n_valid[rows] == samples)
-        for part in np.array_split(at, -(-len(at) // BATCH)):
+        same_length = np.flatnonzero(corpus.n_valid[rows] == samples)
+        for part in np.array_split(same_length, -(-len(same_length) // BATCH)):
             signals = corpus.signals(rows[part])[:, :, :samples]
             x_TV[part] = embed(model, signals, fs=corpus.config.fs, readout="beats").wide
 
-    # ridge regression on standardised values, whose parts have equal weight
+    # ridge regression on standardised values, with equal weights for the parts of the readout
     mean_V = x_TV.mean(0, dtype=np.float64)
     scale_V = part_weights(config, "beats") / (x_TV.std(0, dtype=np.float64) + 1e-6)
     weight_VN, bias_N, left_out_TN = ridge((x_TV - mean_V) * scale_V, y_TN.astype(np.float64))
     weight_VN *= scale_V[:, None]
 
-    public = model.provenance.sources if model.provenance else {}  # a folder's name may identify a patient
+    public = model.provenance.sources if model.provenance else {}  # other names may identify a patient
     sources = Counter(corpus.sources[row] for row in rows)
-    others = sum(count for source, count in sources.items() if source not in public)
+    from_other_sources = sum(count for source, count in sources.items() if source not in public)
     return ConceptScores(
         weights=weights_sha256(model),
         sources={source: sources[source] for source in sorted(public) if source in sources},
-        others=others,
+        others=from_other_sources,
         weight_NV=np.ascontiguousarray(weight_VN.T, np.float32),
         bias_N=(bias_N - mean_V @ weight_VN).astype(np.float32),
         log_q_TN=log_q(model, x_TV[:, wide_columns(config)["rhythm"]]).astype(np.float32),
@@ -69,10 +69,11 @@ def fitted(model: MarEcg, corpus: Corpus, rows: NDArray[np.int64]) -> ConceptSco
 
 
 def ridge(x_TF: Floats, y_TN: Floats) -> tuple[Floats, Floats, Floats]:
-    """Fit a ridge regression per column, with the penalty of the least leave-one-out error.
+    """Fit a ridge regression for each concept, with the penalty that gives the least leave-one-out error.
 
     Returns:
-        Weights [F, N], intercepts [N], and the scores [T, N] of records that are left out of their own fit.
+        Weights [F, N], intercepts [N], and leave-one-out scores [T, N]: each record's scores by a regression
+        that was fitted without the record.
     """
     mean_F, mean_N = x_TF.mean(0), y_TN.mean(0)
     x_TF = x_TF - mean_F
@@ -95,22 +96,26 @@ def ridge(x_TF: Floats, y_TN: Floats) -> tuple[Floats, Floats, Floats]:
 
 
 def teaching_rows(model: MarEcg, folder: Path, corpus: Corpus, without: Collection[str]) -> NDArray[np.int64]:
-    """Return the corpus' rows that teach: coded training records of the model whose codes it may read.
+    """Return the rows of a corpus to fit on: coded records that the model was trained on.
 
-    Codes of the sources `without` and of the sources whose codes the model's training didn't read are left
-    out. If the model has no list of training records, all coded rows of the corpus count. Raises
-    `CorpusError` if there are too few.
+    Records are left out if their source is in `without`, or if the model was trained without the codes of
+    their source. If the model has no list of its training records, all other coded rows are used.
+
+    Raises:
+        CorpusError: If fewer than `LEAST` records remain.
     """
     unread = {*without, *(model.provenance.without_codes if model.provenance else ())}
-    teaches_M = (corpus.primary >= 0) & ~corpus.sources.among(unread)
+    is_usable_M = (corpus.primary >= 0) & ~corpus.sources.among(unread)
     trained = trained_on.read(trained_on.folder_beside(folder))
     if trained is not None:
         hashes = index.of(corpus.folder, ["signal_hash"])["signal_hash"].to_pylist()
-        teaches_M &= np.array([one in trained.hashes for one in hashes])
-    rows = np.flatnonzero(teaches_M)
+        is_usable_M &= np.array([signal_hash in trained.hashes for signal_hash in hashes])
+    rows = np.flatnonzero(is_usable_M)
     if len(rows) < LEAST:
-        problem = f"must have at least {LEAST} coded training records of the model, got {len(rows)}"
-        raise CorpusError(problem, where=corpus.folder, remedy="Give the corpus of its training")
+        problem = f"must have at least {LEAST} coded records that the model was trained on, got {len(rows)}"
+        raise CorpusError(
+            problem, where=corpus.folder, remedy="Give the corpus that the model was trained on"
+        )
     return np.sort(np.random.default_rng(0).permutation(rows)[:LARGEST])
 
 
@@ -120,7 +125,7 @@ def write_concept_scores(name: str | Path, data: Path, without: Collection[str] 
     Args:
         name: a run, a model folder, or the name of a model.
         data: prepared corpus that the model was trained on.
-        without: sources whose codes don't teach, such as synthetic records.
+        without: sources whose codes aren't used, such as synthetic records.
 
     Raises:
         CorpusError: If the corpus has too few coded records that the model was trained on.
@@ -135,14 +140,14 @@ def write_concept_scores(name: str | Path, data: Path, without: Collection[str] 
 
 
 def main(argv: Sequence[str] | None = None) -> None:
-    """Fit and write a model's concept scores, with the command-line arguments of this module."""
+    """Run the command of this module."""
     parser = argparse.ArgumentParser(description="Fit a model's concept scores on the codes of its records.")
-    parser.add_argument("model", help="a run, or a model's folder")
-    parser.add_argument("--data", type=Path, required=True, help="the prepared corpus of its training")
-    parser.add_argument("--without", action="append", default=[], help="a source whose codes don't teach")
-    given = parser.parse_args(argv)
+    parser.add_argument("model", help="run, or folder of a model")
+    parser.add_argument("--data", type=Path, required=True, help="corpus that the model was trained on")
+    parser.add_argument("--without", action="append", default=[], help="source whose codes are ignored")
+    arguments = parser.parse_args(argv)
     try:
-        scores = write_concept_scores(given.model, given.data, given.without)
+        scores = write_concept_scores(arguments.model, arguments.data, arguments.without)
     except EcgError as error:
         parser.exit(3, f"error: {error}\n")
     print(scores.taught_by)  # noqa: T201 (a command)

@@ -1,8 +1,8 @@
-"""Predictions of a trained encoder without a probe: q over the concepts (eq. gscl-pred).
+"""Predict the concepts of records with a trained encoder, without a probe.
 
-`marecg predict` returns a table for many records or steps. Each has a row with keys for joining other tables.
+q is the model's distribution over the concepts (eq. gscl-pred). `predict_table` returns q for many records.
 
-Shapes: B records, K leads as named or classes, L samples, D width, N concepts, T steps of a time line.
+Shapes: B records, K leads or classes, L samples, D width, N concepts, T steps through a record.
 """
 
 import logging
@@ -45,7 +45,13 @@ RECORD_COLUMNS = ("id", "record", "source", "identity", "patient", "start")
 
 @dataclass(frozen=True)
 class Neighbour:
-    """Neighbour of a concept in the graph, with the relation of the edge and the neighbour's share of q."""
+    """Neighbour of a concept in the graph.
+
+    Attributes:
+        index, abbr, label: the neighbour.
+        relation: type of the edge.
+        share: the neighbour's share of q.
+    """
 
     index: int
     abbr: str
@@ -63,8 +69,8 @@ class Prediction:
         share: its share of q.
         neighbours: its neighbours in the graph, by descending share.
         support: number of training records with the concept; None for a family, or if it is unknown.
-        by_family: share of the leaf's family if no training record had the leaf, because the family's share
-            ranks records better for such a leaf; otherwise None.
+        by_family: share of the leaf's family, for a leaf that no training record had. It ranks records better
+            than the leaf's own share. None for other concepts.
     """
 
     index: int
@@ -92,13 +98,13 @@ def predict(
     Args:
         model: a model, a run, a model folder, the name of an installed model, or owner/name on the hub.
         signals: [B, K, L] in mV.
-        fs: sampling rate in Hz, required.
+        fs: sampling rate in Hz. It must be given.
         leads: names of the K leads, in any order and in upper or lower case.
         batch_size: windows per forward pass.
         device: as for `embed`.
 
     Raises:
-        UsageError: as for `embed`; or the model was trained without GSCL or without labels.
+        UsageError: as for `embed`, or if the model was trained without GSCL or without labels.
         CheckpointError: as for `embed`.
 
     Example:
@@ -122,7 +128,7 @@ def concepts(model: MarEcg, rhythm_BD: NDArray[np.float32]) -> NDArray[np.float3
     q_BN: NDArray[np.float32] = logits_BN.float().softmax(-1).cpu().numpy()
     if not np.isfinite(q_BN).all():
         raise CheckpointError(
-            "the model gives shares that are not finite", remedy="Use a model whose training did not diverge"
+            "the model returns shares that are not finite", remedy="Use a model whose training didn't diverge"
         )
     return q_BN
 
@@ -130,10 +136,20 @@ def concepts(model: MarEcg, rhythm_BD: NDArray[np.float32]) -> NDArray[np.float3
 def step_vectors(
     model: MarEcg, record: str | Path, step: float, seconds: float, layout: Layout | None = None
 ) -> tuple[list[float], NDArray[np.float32]]:
-    """Embed the first `seconds` of each step through a record. Return starts in seconds and h_rhythm [T, D].
+    """Embed the beginning of each step through a record.
 
     Unreadable steps are left out, and a warning names the first of them. Raises `InputError` if no step can
     be read.
+
+    Args:
+        model: the encoder.
+        record: file of the record.
+        step: seconds between the starts of two steps.
+        seconds: duration of the part that is embedded in each step.
+        layout: layout of the file, if it isn't an ECG format.
+
+    Returns:
+        Starts of the steps in seconds, and h_rhythm [T, D].
     """
     parts = in_parts([("", find_one(record, layout))], partial(every, step), seconds)
     entries = (Unread(f"@{part.part.start:g} s", part.place, partial(read_mended, part)) for _, part in parts)
@@ -141,15 +157,15 @@ def step_vectors(
     items = embedded(model, entries, done, PASS_WINDOWS, patches=False)
     rows = [(row["start"], vectors.rhythm) for row, vectors in items]
     done.refuse_none()
-    for what, steps in (("left out", done.failed), ("check", done.doubtful)):
+    for verdict, steps in (("left out", done.failed), ("check", done.doubtful)):
         if steps:
-            logger.warning("%s: %d steps, the first %s: %s", what, len(steps), *next(iter(steps.items())))
+            logger.warning("%s: %d steps, the first %s: %s", verdict, len(steps), *next(iter(steps.items())))
     starts, vectors = zip(*rows, strict=True)
     return list(starts), np.stack(vectors)
 
 
 def reader_of(run: str | Path) -> MarEcg | EcgClassifier:
-    """Load the model of a run, or a classifier, for prediction. Raises `CheckpointError`."""
+    """Load a model or a classifier for prediction. Raises `CheckpointError` if it can't be loaded."""
     if is_classifier(run):
         return EcgClassifier.load(run)
     model = MarEcg.from_pretrained(run).to(best_device())
@@ -159,24 +175,24 @@ def reader_of(run: str | Path) -> MarEcg | EcgClassifier:
     return model
 
 
-def telling(
+def answers_and_risk(
     run: str | Path, reader: MarEcg | EcgClassifier, risk: float | None = None
 ) -> tuple[Answers | None, float]:
-    """Return a model's fitted answers, or None, and the requested or default risk.
+    """Return a model's fitted answers, or None if it has none, and the risk or its default.
 
-    Raises `UsageError` if a risk is requested and the reader has no fitted answers.
+    Raises `UsageError` if a risk is given, but the model has no fitted answers.
     """
     answers = None if isinstance(reader, EcgClassifier) else answers_of(run, reader)
     if answers is None and risk is not None:
-        remedy = "Leave the risk out, or fit them: python -m marecg.use.fit_answers --help"
-        raise UsageError("has no calibrated answers", where=run, remedy=remedy)
+        remedy = "Leave the risk out, or fit the answers: python -m marecg.use.fit_answers --help"
+        raise UsageError("has no calibrated answers, but a risk was given", where=run, remedy=remedy)
     return answers, RISK if risk is None else risk
 
 
 def predict_table(
     reader: MarEcg | EcgClassifier, records: Inputs, answers: Answers | None = None, risk: float = RISK
 ) -> tuple[pd.DataFrame, Embedded]:
-    """Return a table of all records with the shares of all concepts or the calibrated class probabilities.
+    """Return a table of records with their shares of the concepts, or with the probabilities of classes.
 
     The table has a row per record and these columns:
 
@@ -184,10 +200,10 @@ def predict_table(
     - `record`, `source`: name of the record within its source, and the source, for example a study.
     - `identity`: published name, for example `ptbxl/00001`, whose number is the `ecg_id`.
     - `patient`: id of the patient.
-    - `start`: beginning of the step, in seconds.
-    - A column per concept or class. If a class has the name of another column, it becomes `p start`.
-    - `InfMI by family`: for a leaf without training records, the share of its family.
-    - `called`: for a classifier, the classes that reach their thresholds.
+    - `start`: beginning of the step through the record, in seconds.
+    - A column per concept or class. A class called `start` gets the column `p start`, and so on.
+    - `InfMI by family`, and so on: for each leaf without training records, the share of its family.
+    - `called`: for a classifier, the called classes.
     - `told`: with `answers`, the findings and families that can be reported at the risk.
 
     Returns:
@@ -203,7 +219,9 @@ def predict_table(
     done, rows = Embedded(), list[dict[str, Any]]()
     stream = readable(records, model.config, done)
     blocks: list[NDArray[np.floating]] = []
-    mark = {} if classifier else {leaf: f"{names[leaf]} by family" for leaf in judged_by_family(model)}
+    family_columns = (
+        {} if classifier else {leaf: f"{names[leaf]} by family" for leaf in judged_by_family(model)}
+    )
     while block := list(islice(stream, BATCH_RECORDS)):
         rows += [row for row, _ in block]
         ecgs = [ecg for _, ecg in block]
@@ -215,13 +233,13 @@ def predict_table(
     done.refuse_none()
     columns = [f"p {name}" if name in (*RECORD_COLUMNS, "called") else name for name in names]
     shares = pd.DataFrame(np.concatenate(blocks), columns=columns)
-    for leaf, share_B in (by_family(model, shares.to_numpy()) if mark else {}).items():
-        shares[mark[leaf]] = share_B
-    named = [row | {"identity": published_as(row["record"], row["source"])} for row in rows]
-    table = pd.concat([pd.DataFrame(named, columns=RECORD_COLUMNS), shares], axis=1)
+    for leaf, share_B in (by_family(model, shares.to_numpy()) if family_columns else {}).items():
+        shares[family_columns[leaf]] = share_B
+    rows = [row | {"identity": published_as(row["record"], row["source"])} for row in rows]
+    table = pd.concat([pd.DataFrame(rows, columns=RECORD_COLUMNS), shares], axis=1)
     if answers is not None:
-        answered = answers.told(model.ontology, shares.to_numpy()[:, : len(names)], risk)
-        table["told"] = ["; ".join(names[one.concept] for one in some) for some in answered]
+        answered = answers.select(model.ontology, shares.to_numpy()[:, : len(names)], risk)
+        table["told"] = ["; ".join(names[answer.concept] for answer in found) for found in answered]
     if classifier:
         reached = classifier.calls(shares.to_numpy())
         table["called"] = ["; ".join(str(name) for name in np.array(names)[is_K]) for is_K in reached]
@@ -229,7 +247,7 @@ def predict_table(
 
 
 def as_csv(table: pd.DataFrame) -> str:
-    """Return the table as CSV with six digits per share. Cells are escaped for spreadsheet programs."""
+    """Format the table as CSV, with six digits per share. Cells are escaped for spreadsheet programs."""
     starts = table["start"].map("{:.12g}".format)
     table = table.assign(start=starts).rename(columns=guarded).map(guarded)
     text: str = table.to_csv(index=False, float_format="%.6g")
@@ -240,17 +258,18 @@ def predict_into(run: str | Path, records: Inputs, out: Path, risk: float | None
     """Write `predict_table` to a `.csv` or `.parquet` file, and return the outcome of reading the records.
 
     Raises:
-        UsageError: the file has another suffix or is an input; and as `predict_table`.
+        UsageError: the file has another suffix or is an input; or as for `predict_table`.
         InputError: every record is unreadable.
         CheckpointError: the model can't be loaded.
         OutputError: the file can't be written.
     """
     if out.suffix not in (".csv", ".parquet"):
-        raise UsageError(f"can't tell a format from {out}", remedy="End it in .csv or .parquet")
+        problem = f"must end in .csv or .parquet, got {out.suffix or 'no suffix'}"
+        raise UsageError(problem, where=out, remedy="Change the file's suffix")
     records.refuse(out)
     with replacing(out, private=True) as temporary:
         reader = reader_of(run)
-        table, done = predict_table(reader, records, *telling(run, reader, risk))
+        table, done = predict_table(reader, records, *answers_and_risk(run, reader, risk))
         if out.suffix == ".csv":
             temporary.write_text(as_csv(table), encoding="utf-8")
         else:
@@ -259,12 +278,12 @@ def predict_into(run: str | Path, records: Inputs, out: Path, risk: float | None
 
 
 def nearest(model: MarEcg, q_N: NDArray[np.floating], top: int) -> list[Prediction]:
-    """Return a record's nearest concepts, most probable first, with their graph neighbours."""
+    """Return the `top` concepts with the largest shares, and their graph neighbours."""
     return [_prediction(model, q_N, index) for index in np.argsort(-q_N, kind="stable")[:top].tolist()]
 
 
 def untaught_leaves(model: MarEcg, q_N: NDArray[np.floating]) -> list[Prediction]:
-    """Return the leaves without training records, ordered by their families' shares."""
+    """Return the leaves without training records, in descending order of their families' shares."""
     predictions = [_prediction(model, q_N, index) for index in judged_by_family(model)]
     return sorted(predictions, key=lambda prediction: -(prediction.by_family or 0))
 
@@ -272,12 +291,12 @@ def untaught_leaves(model: MarEcg, q_N: NDArray[np.floating]) -> list[Prediction
 def _prediction(model: MarEcg, q_N: NDArray[np.floating], index: int) -> Prediction:
     nodes = model.ontology.nodes
     support = (model.provenance and model.provenance.support) or {}
-    near = sorted(model.ontology.neighbours(index), key=lambda pair: -q_N[pair[0].index])
-    others = [
-        Neighbour(other.index, other.abbr, other.label, relation, float(q_N[other.index]))
-        for other, relation in near
+    edges = sorted(model.ontology.neighbours(index), key=lambda edge: -q_N[edge[0].index])
+    neighbours = [
+        Neighbour(node.index, node.abbr, node.label, relation, float(q_N[node.index]))
+        for node, relation in edges
     ]
     abbr, label = nodes[index].abbr, nodes[index].label
     share = by_family(model, q_N).get(index)
-    family = None if share is None else float(share)
-    return Prediction(index, abbr, label, float(q_N[index]), others, support.get(abbr), family)
+    family_share = None if share is None else float(share)
+    return Prediction(index, abbr, label, float(q_N[index]), neighbours, support.get(abbr), family_share)

@@ -1,6 +1,6 @@
 """Frozen encoder as a step of a scikit-learn pipeline.
 
-Shapes: B records, K leads given, L samples, D width, W wide readout, V wide and beat readout.
+Shapes: B records, K leads, L samples, D width, W wide readout, V wide and beat readout.
 """
 
 from collections.abc import Sequence
@@ -21,19 +21,19 @@ from marecg.model.readout import Readout, readout_width
 from marecg.model.windows import required_rate
 
 ONE_RECORD_S = 5
-"""Seconds from which a 2-D array with a row per lead is taken for a single record passed by mistake.
+"""Duration in seconds that decides whether a 2-D array with a row per lead is a single record.
 
-Read as flat records, its rows would be shorter than this.
+It is a single record, passed by mistake, if each row lasts at least so long, but would be shorter if it held
+all leads of a flattened record.
 """
 
 
 class EcgEmbedder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
-    """Transformer of ECGs to vectors with a frozen encoder. `fit` learns nothing.
+    """Transform ECGs to vectors with a frozen encoder. `fit` learns nothing.
 
     Args:
         model: a `MarEcg`, a run, a model folder, or the id (owner/name) of a model on the Hugging Face hub.
-            A model given by name is loaded when it is needed. Clones and pickles hold the name, not the
-            weights.
+            A model given by name is loaded when it is needed, and clones and pickles hold only the name.
         fs: sampling rate of the records in Hz, required by `fit`.
         leads: names of the records' K leads, in their order.
         batch_size: windows per forward pass.
@@ -41,7 +41,7 @@ class EcgEmbedder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
             `beats` for the wide and the beat readout [B, V], and `full` for all features.
 
     Attributes:
-        n_features_in_: K for records [B, K, L], K·L for flat ones.
+        n_features_in_: K for records [B, K, L], K·L for flattened records [B, K·L].
 
     Example:
         >>> from sklearn.linear_model import LogisticRegression
@@ -65,7 +65,7 @@ class EcgEmbedder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
         self.readout = readout
 
     def fit(self, X: ArrayLike, y: object = None) -> Self:
-        """Load the encoder and store the shape of the records. Nothing is learnt.
+        """Load the encoder and store the shape of the records.
 
         Args:
             X: signals in mV, [B, K, L] or flattened to [B, K·L], lead after lead.
@@ -75,7 +75,7 @@ class EcgEmbedder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
             The embedder itself.
 
         Raises:
-            UsageError: the leads don't fit the array, the readout is unknown, or `fs` isn't given.
+            UsageError: the array doesn't have these leads, the readout is unknown, or `fs` is None.
             CheckpointError: the encoder can't be loaded.
         """
         self._records(X, reset=True)
@@ -86,7 +86,7 @@ class EcgEmbedder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
         return self
 
     def transform(self, X: ArrayLike) -> NDArray[np.float32]:
-        """Return the readout, [B, D], [B, W] or longer. Raises the errors of `embed`.
+        """Return the readout of each record: [B, D], [B, W], [B, V], or longer. Raises the errors of `embed`.
 
         Args:
             X: signals in mV, in the same shape as for `fit`.
@@ -112,19 +112,19 @@ class EcgEmbedder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
             and self.fs
             and x.shape[1] / leads < ONE_RECORD_S * self.fs <= x.shape[1]
         ):
-            problem = f"signals have shape {x.shape}, which is one record of {leads} leads"
+            problem = f"signals must be a batch of records, got one record: shape {x.shape} for {leads} leads"
             raise UsageError(problem, remedy="Give an array [records, leads, samples], here signals[None]")
         if x.ndim == 2 and x.shape[1] % leads == 0:
             return x.reshape(len(x), leads, -1)  # type: ignore[no-any-return]
         if x.ndim == 2:
             raise UsageError(
-                f"records have {x.shape[1]} values, no multiple of the {leads} leads named",
-                remedy="Flatten [records, leads, samples], lead after lead",
+                f"the length of flattened records must be a multiple of {leads} leads, got {x.shape[1]}",
+                remedy="Flatten arrays [leads, samples] lead after lead, or correct leads",
             )
         return x  # type: ignore[no-any-return]
 
     def _encoder(self) -> MarEcg:
-        """Return the encoder of the current `model`, loaded once per process and object."""
+        """Return the encoder of `model`. It is loaded again only if `model` has changed."""
         name, encoder = getattr(self, "_loaded", (None, None))
         if encoder is None or (name is not self.model and name != self.model):
             encoder = loaded(self.model)
@@ -137,7 +137,7 @@ class EcgEmbedder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
         return {name: value for name, value in state.items() if name != "_loaded"}
 
     def __sklearn_tags__(self) -> Tags:
-        """Return the tags for scikit-learn: three-dimensional records in, float32 out."""
+        """Return the tags for scikit-learn: inputs may be three-dimensional, outputs are float32."""
         tags = super().__sklearn_tags__()
         tags.input_tags.three_d_array = True
         tags.transformer_tags.preserves_dtype = ["float32"]
