@@ -171,6 +171,23 @@ def test_a_table_says_what_can_be_told_of_each_record(calibrated, place, tmp_pat
     assert {tuple(sorted(each.split("; "))) for each in told} == {("AF", "Conduction")}
 
 
+def test_labels_of_some_records_adapt_what_is_told_of_all(calibrated, place, header, tmp_path):
+    path = calibrated / "model" / ANSWERS
+    answers = Answers.model_validate_json(path.read_text(encoding="utf-8"))
+    even = answers.model_copy(update={"of": {"AF": Calibration(slope=1e-9, shift=2.3)}})
+    path.write_text(even.model_dump_json(), encoding="utf-8")
+    run("predict", calibrated, place / "wfdb", "--out", tmp_path / "told.csv")
+    names = pd.read_csv(tmp_path / "told.csv")["record"]
+    labels = pd.DataFrame({"record": names, "AF": np.arange(len(names)) == 0}).astype({"AF": int})
+    labels.to_csv(tmp_path / "labels.csv", index=False)
+    adapt = ("--set", f"calibrate={tmp_path / 'labels.csv'}")
+    run("predict", calibrated, place / "wfdb", "--out", tmp_path / "adapted.csv", *adapt)
+    told, adapted = (pd.read_csv(tmp_path / f"{name}.csv")["told"] for name in ("told", "adapted"))
+    assert (told.eq("AF").all(), adapted.isna().all()) == (True, True)
+    code, _, err = invoke("predict", calibrated, header, *adapt)
+    assert (code, "calibrate needs several records" in err) == (2, True)
+
+
 def test_a_risk_is_refused_where_no_answer_is_calibrated_or_it_is_no_share(place, calibrated, header):
     code, _, err = invoke("predict", place / "run", header, "--set", "risk=0.3")
     assert (code, "has no calibrated answers" in err) == (2, True)

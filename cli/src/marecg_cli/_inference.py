@@ -127,8 +127,8 @@ def predict(
     set_: Annotated[
         list[str] | None,
         set_option(
-            "Change a setting, for example risk=0.2 (how often an answer may be wrong) or "
-            "array.units=uV; may be repeated."
+            "Change a setting, for example risk=0.2 (how often an answer may be wrong), "
+            "calibrate=labels.csv (adapts the answers to your hospital) or array.units=uV; may be repeated."
         ),
     ] = None,
     form: As = "text",
@@ -151,7 +151,8 @@ def predict(
 
     run, read = model_and_record(given)
     of_arrays, others = by_group("array.", set_)
-    risk = read_settings(Telling, others).risk
+    telling_ = read_settings(Telling, others)
+    risk, labels = telling_.risk, telling_.calibrate
     _refuse_absent(run, [read])
     layout, step = array_layout(fs, of_arrays), _seconds(every)
     from ecg_records.signal.leads import parse_leads, signals_as
@@ -171,13 +172,15 @@ def predict(
     with signals_as(parse_leads(leads)):
         records = Inputs([read], layout, step)
         single = out is None and len(records if step is None else Inputs([read], layout)) == 1
+    if labels is not None and (single or step is not None):
+        raise UsageError("calibrate needs several records", remedy="Name the folder of the labelled records")
     if out is not None:
-        done = predict_into(run, records, out, risk)
+        done = predict_into(run, records, out, risk, labels)
         tell_embedded(str(out), asdict(done), form, "predicted")
         return
     reader = reader_of(run)
-    answers, risk = answers_and_risk(run, reader, risk)
-    table, done = predict_table(reader, records, answers, risk)
+    answers, risk = answers_and_risk(run, reader, risk, labels)
+    table, done = predict_table(reader, records, answers, risk, labels)
     if not single:
         print_table(table, done, form)
         return

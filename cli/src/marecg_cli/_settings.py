@@ -91,6 +91,9 @@ class Telling(Settings):
     risk: float | None = Field(
         None, gt=0, lt=1, description="how often what is told may be wrong; 0.1 where answers are calibrated"
     )
+    calibrate: File | None = Field(
+        None, description="table of labels of some of the records; adapts the answers to your hospital"
+    )
 
 
 class Arrays(Settings):

@@ -10,6 +10,7 @@ import ecg_ontology
 from ecg_synth import write_corpus
 from marecg.classify.calibration import Calibration, calibrate
 from marecg.corpus.prepare import prepare
+from marecg.errors import InputError
 from marecg.use import fit_answers as module
 from marecg.use.answers import Answers, logits, marked
 
@@ -72,6 +73,45 @@ def test_a_concept_that_fewer_than_twenty_records_bear_is_left_alone(records, mo
     y_MN[:, AT["WPW"]] = np.arange(len(y_MN)) < module.LEAST - 1
     fitted = module.fitted(_Model(), q_MN, y_MN)
     assert set(fitted.of) == {"Conduction", "Ischemic", "LBBB", "TWI"}
+
+
+def test_labels_of_a_hundred_records_adapt_the_answers_to_another_hospital(records, tmp_path):
+    """There, far fewer records than the shares suggest have LBBB. Answers on TWI, without labels, stay."""
+    q_MN, _ = records
+    draw = np.random.default_rng(1)
+    true_M = expit(1.8 * logit(q_MN[:, AT["LBBB"]]) + 1)
+    has_M = draw.random(len(q_MN)) < true_M
+    here = Calibration(kind="temperature", slope=1.8, shift=2.5)
+    answers = Answers(weights="", records=0, of={"LBBB": here, "TWI": here})
+    names, labels = [{f"r{row}", "everywhere"} for row in range(len(q_MN))], tmp_path / "labels.csv"
+    rows = [f"r{row}.hea,{int(has_M[row])}" for row in range(100)]
+    labels.write_text("\n".join(["record,LBBB", *rows, "other,1"]), encoding="utf-8")
+    adapted = answers.recalibrated(ONTO, q_MN, names, labels)
+    assert (adapted.of["TWI"], adapted.weights) == (here, "")
+    before, after = (
+        np.abs(fitted.probabilities(ONTO, q_MN)[:, AT["LBBB"]] - true_M).mean()
+        for fitted in (answers, adapted)
+    )
+    assert before > 0.15
+    assert after < 0.07
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ("record,AF\nr1,1", "no calibrated concept 'AF'"),
+        ("record,LBBB\nx1,1", "names no predicted record"),
+        ("record,LBBB\nr1,1\nr1.hea,1", "names the record 'r1' twice"),
+        ("record,LBBB\nr1,2", "column LBBB: '2'"),
+    ],
+)
+def test_labels_that_fit_no_answer_or_record_are_refused(records, tmp_path, text, problem):
+    q_MN, _ = records
+    answers = Answers(weights="", records=0, of={"LBBB": Calibration()})
+    path = tmp_path / "labels.csv"
+    path.write_text(text, encoding="utf-8")
+    with pytest.raises(InputError, match=problem):
+        answers.recalibrated(ONTO, q_MN[:3], [{"r1"}, {"r2"}, {"r3"}], path)
 
 
 @pytest.fixture

@@ -7,6 +7,9 @@ record has any finding of the family (docs/answers.md).
 Shapes: B records, N concepts.
 """
 
+import logging
+from collections import Counter
+from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -15,12 +18,14 @@ from numpy.typing import NDArray
 
 from ecg_ontology import Ontology
 from ecg_records.storage.documents import read_model
-from marecg.classify.calibration import Calibration
-from marecg.errors import CheckpointError
+from marecg.classify.calibration import Calibration, calibrate
+from marecg.errors import CheckpointError, InputError
+from marecg.evaluate.tasks.label_tables import labels_by_name
 from marecg.model.mar_ecg import MarEcg
 from marecg.model.pretrained import folder_of, weights_sha256
 from marecg.settings import Count, Settings
 
+logger = logging.getLogger(__name__)
 ANSWERS = "answers.json"
 """File in the folder of the model's weights. It is removed when other weights are saved there."""
 RISK = 0.1
@@ -57,6 +62,45 @@ class Answers(Settings):
             concept = onto.node(abbr).index
             p_BN[:, concept] = calibration(logit_BN[:, concept])
         return p_BN
+
+    def recalibrated(
+        self, onto: Ontology, q_BN: NDArray[np.floating], names_B: Sequence[Collection[str]], labels: Path
+    ) -> "Answers":
+        """Return the answers, adapted to labels of some of the records.
+
+        A calibration gets a slope and a shift on top. Their prior is to change nothing, so a few dozen
+        labels suffice (docs/answers.md). A concept without a column keeps its calibration.
+
+        Args:
+            onto: graph of the model.
+            q_BN: q of the records.
+            names_B: names by which a label may name each record.
+            labels: table for `label_tables.labels_by_name`, with a column per concept.
+
+        Raises:
+            InputError: the table is unusable, or names no record or an unknown concept.
+        """
+        table = labels_by_name(labels)
+        if unknown := [name for name in table if name not in self.of]:
+            remedy = f"Choose from {', '.join(self.of)}"
+            raise InputError(f"has no calibrated concept {unknown[0]!r}", where=labels, remedy=remedy)
+        count_of = Counter(name for names in names_B for name in names)
+        row_of = {name: row for row, names in enumerate(names_B) for name in names if count_of[name] == 1}
+        rows = table.index.map(row_of)
+        if not rows.notna().any():
+            remedy = "Name records as the column record or identity of the predicted table does"
+            raise InputError("names no predicted record", where=labels, remedy=remedy)
+        if missing := int(rows.isna().sum()):
+            logger.warning("%s: %d of %d records were not predicted", labels, missing, len(table))
+        logit_MN = logits(onto, q_BN[rows[rows.notna()].astype(int)])
+        of = dict(self.of)
+        for name, y_M in table[rows.notna()].items():
+            known_M, old = y_M.notna().to_numpy(), self.of[str(name)]
+            logit_M = old.slope * logit_MN[known_M, onto.node(str(name)).index] + old.shift
+            new = calibrate(logit_M, y_M.to_numpy(float)[known_M], "temperature")
+            change = {"slope": new.slope * old.slope, "shift": new.slope * old.shift + new.shift}
+            of[str(name)] = old.model_copy(update=change)
+        return self.model_copy(update={"of": of})
 
     def select(self, onto: Ontology, q_BN: NDArray[np.floating], risk: float = RISK) -> list[list[Answer]]:
         """Return each record's answers with a probability of at least 1 − `risk`, the most probable first.

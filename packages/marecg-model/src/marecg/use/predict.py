@@ -176,21 +176,27 @@ def reader_of(run: str | Path) -> MarEcg | EcgClassifier:
 
 
 def answers_and_risk(
-    run: str | Path, reader: MarEcg | EcgClassifier, risk: float | None = None
+    run: str | Path, reader: MarEcg | EcgClassifier, risk: float | None = None, labels: Path | None = None
 ) -> tuple[Answers | None, float]:
     """Return a model's fitted answers, or None if it has none, and the risk or its default.
 
-    Raises `UsageError` if a risk is given, but the model has no fitted answers.
+    Raises `UsageError` if a risk or labels are given, but the model has no fitted answers.
     """
     answers = None if isinstance(reader, EcgClassifier) else answers_of(run, reader)
-    if answers is None and risk is not None:
-        remedy = "Leave the risk out, or fit the answers: python -m marecg.use.fit_answers --help"
-        raise UsageError("has no calibrated answers, but a risk was given", where=run, remedy=remedy)
+    if answers is None and (risk is not None or labels is not None):
+        remedy = "Leave risk and calibrate out, or fit answers: python -m marecg.use.fit_answers --help"
+        raise UsageError(
+            "has no calibrated answers, but risk or calibrate was given", where=run, remedy=remedy
+        )
     return answers, RISK if risk is None else risk
 
 
 def predict_table(
-    reader: MarEcg | EcgClassifier, records: Inputs, answers: Answers | None = None, risk: float = RISK
+    reader: MarEcg | EcgClassifier,
+    records: Inputs,
+    answers: Answers | None = None,
+    risk: float = RISK,
+    labels: Path | None = None,
 ) -> tuple[pd.DataFrame, Embedded]:
     """Return a table of records with their shares of the concepts, or with the probabilities of classes.
 
@@ -204,13 +210,14 @@ def predict_table(
     - A column per concept or class. A class called `start` gets the column `p start`, and so on.
     - `InfMI by family`, and so on: for each leaf without training records, the share of its family.
     - `called`: for a classifier, the called classes.
-    - `told`: with `answers`, the findings and families that can be reported at the risk.
+    - `told`: with `answers`, the findings and families that can be reported at the risk. With `labels` of
+      some of the records, the answers are first adapted to them (`Answers.recalibrated`).
 
     Returns:
         The table, and the outcome of reading the records. An unreadable record has no row.
 
     Raises:
-        InputError: every record is unreadable.
+        InputError: every record is unreadable, or the labels are unusable.
         UsageError: the model was trained without GSCL or without labels.
     """
     classifier = reader if isinstance(reader, EcgClassifier) else None
@@ -238,12 +245,20 @@ def predict_table(
     rows = [row | {"identity": published_as(row["record"], row["source"])} for row in rows]
     table = pd.concat([pd.DataFrame(rows, columns=RECORD_COLUMNS), shares], axis=1)
     if answers is not None:
-        answered = answers.select(model.ontology, shares.to_numpy()[:, : len(names)], risk)
+        q_BN = shares.to_numpy()[:, : len(names)]
+        if labels is not None:
+            answers = answers.recalibrated(model.ontology, q_BN, list(map(_names, rows)), labels)
+        answered = answers.select(model.ontology, q_BN, risk)
         table["told"] = ["; ".join(names[answer.concept] for answer in found) for found in answered]
     if classifier:
         reached = classifier.calls(shares.to_numpy())
         table["called"] = ["; ".join(str(name) for name in np.array(names)[is_K]) for is_K in reached]
     return table, done
+
+
+def _names(row: dict[str, Any]) -> set[str]:
+    """Return the names by which a table of labels may name a record."""
+    return {str(row["id"]), str(row["record"]), f"{row['source']}/{row['record']}", str(row["identity"])}
 
 
 def as_csv(table: pd.DataFrame) -> str:
@@ -254,12 +269,14 @@ def as_csv(table: pd.DataFrame) -> str:
     return text
 
 
-def predict_into(run: str | Path, records: Inputs, out: Path, risk: float | None = None) -> Embedded:
+def predict_into(
+    run: str | Path, records: Inputs, out: Path, risk: float | None = None, labels: Path | None = None
+) -> Embedded:
     """Write `predict_table` to a `.csv` or `.parquet` file, and return the outcome of reading the records.
 
     Raises:
         UsageError: the file has another suffix or is an input; or as for `predict_table`.
-        InputError: every record is unreadable.
+        InputError: every record is unreadable, or the labels are unusable.
         CheckpointError: the model can't be loaded.
         OutputError: the file can't be written.
     """
@@ -269,7 +286,7 @@ def predict_into(run: str | Path, records: Inputs, out: Path, risk: float | None
     records.refuse(out)
     with replacing(out, private=True) as temporary:
         reader = reader_of(run)
-        table, done = predict_table(reader, records, *answers_and_risk(run, reader, risk))
+        table, done = predict_table(reader, records, *answers_and_risk(run, reader, risk, labels), labels)
         if out.suffix == ".csv":
             temporary.write_text(as_csv(table), encoding="utf-8")
         else:

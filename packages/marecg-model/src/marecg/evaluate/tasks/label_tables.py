@@ -20,7 +20,7 @@ from ecg_base import read_bounded, unguarded
 from marecg.corpus.prepared import Corpus
 from marecg.errors import CorpusError, InputError
 from marecg.evaluate.tasks.corpus import SPLIT_RULE, corpus_recordings, split_by_patient
-from marecg.evaluate.tasks.task import SPLITS, LabelTable, Task
+from marecg.evaluate.tasks.task import ENDING, SPLITS, LabelTable, Task
 
 NAMED_BY = ("record", "name", "id", "ecg_id", "study_id")
 """Possible names of the column that names the records. Without any of them, it is the first column."""
@@ -55,12 +55,8 @@ def read_labels(path: Path, root: Path) -> tuple[Task, NDArray[np.bool_]]:
     """
     corpus = Corpus.open(root)
     recordings = corpus_recordings(corpus)
-    table = _table(path)
-    named_by = next((name for name in NAMED_BY if name in table), table.columns[0])
+    table, named_by = _named_table(path)
     names = table[named_by].str.strip().map(unguarded)
-    if named_by not in NAMED_BY and names.isin(list(CELLS)).all():
-        problem = f"has no column that names the records: the first, {named_by}, holds 0 and 1 alone"
-        raise InputError(problem, where=path, remedy=f"Add a column {NAMED_BY[0]}")
     table["row"] = pd.array(recordings.rows_named(names), "Int64")
     missing = tuple(table[named_by][table["row"].isna()])
     table = table.dropna(subset="row").astype({"row": int})
@@ -91,6 +87,30 @@ def read_labels(path: Path, root: Path) -> tuple[Task, NDArray[np.bool_]]:
         concepts={name: (name,) for name in classes if name in leaves},
     )
     return task, np.isfinite(y_MK)
+
+
+def labels_by_name(path: Path) -> pd.DataFrame:
+    """Read a CSV of labels for any records: 0, 1 or NaN, a row per record name, without endings of files.
+
+    Raises `InputError` if the file isn't such a table or names a record twice.
+    """
+    table, named_by = _named_table(path)
+    names = table[named_by].str.strip().map(unguarded).str.replace(ENDING, "", regex=True)
+    if names.duplicated().any():
+        problem = f"names the record {names[names.duplicated()].iloc[0]!r} twice"
+        raise InputError(problem, where=path, remedy="Keep one row per record")
+    classes = tuple(name for name in table.columns if name not in (named_by, SPLIT))
+    return pd.DataFrame(_cells(table, classes, path), index=pd.Index(names), columns=list(classes))
+
+
+def _named_table(path: Path) -> tuple[pd.DataFrame, str]:
+    """Read a table of text, and return the name of its column that names the records as well."""
+    table = _table(path)
+    named_by = next((name for name in NAMED_BY if name in table), str(table.columns[0]))
+    if named_by not in NAMED_BY and table[named_by].str.strip().isin(list(CELLS)).all():
+        problem = f"has no column that names the records: the first, {named_by}, holds 0 and 1 alone"
+        raise InputError(problem, where=path, remedy=f"Add a column {NAMED_BY[0]}")
+    return table, named_by
 
 
 def _table(path: Path) -> pd.DataFrame:
