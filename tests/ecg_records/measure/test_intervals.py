@@ -75,6 +75,26 @@ def test_low_last_forces_keep_the_margin_of_a_gradual_complex():
     assert 130 <= measure(x_KL, FS, LEADS).qrs <= 150
 
 
+def test_a_late_r_wave_in_v1_is_a_part_of_the_complex():
+    """The last forces of a right bundle branch block, which ends at 140 ms, are steep in V1 only."""
+    x_KL, t_L = drawn(), np.arange(10 * FS) / FS
+    for onset in np.arange(0.6, 9.6, 0.8):
+        phase_L = np.clip((t_L - onset - 0.08) / 0.06, 0, 1)
+        x_KL[6] += np.float32(0.4 * (1 - np.cos(2 * np.pi * phase_L)))
+    assert measure(x_KL, FS, LEADS).qrs == pytest.approx(140, abs=15)
+
+
+def test_a_steep_st_segment_is_no_part_of_the_complex():
+    """QRS of a left bundle branch block ends at 140 ms. Then ST slopes up to the top of T."""
+    x_KL, t_L = drawn(p=0.0, t=0.0, qrs=0.14, rr=1.0), np.arange(10 * FS) / FS
+    r_K1 = x_KL[:, [round(0.67 * FS)]]
+    for onset in np.arange(0.6, 9.6, 1.0):
+        x_KL -= r_K1 * np.float32(
+            np.interp(t_L, onset + np.array([0.1, 0.28, 0.33, 0.4, 0.45]), [0, 0.42, 0.5, 0.1, 0])
+        )
+    assert measure(x_KL, FS, LEADS).qrs == pytest.approx(140, abs=30)
+
+
 @pytest.mark.parametrize("ramp_s", [0.35, 0.55])
 def test_a_ramp_that_ends_in_the_qrs_complex_is_no_edge_of_it(ramp_s):
     """Its sharp beginning lies far before the complex, or before the window of the beat."""

@@ -13,7 +13,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from ecg_base import InputError
-from ecg_records.measurements.delineation import Boundaries, delineate, sharp_edges
+from ecg_records.measurements.delineation import Boundaries, delineate, qrs_shifts
 from ecg_records.measurements.intervals import aligned_beats, measure_aligned
 from ecg_records.measurements.median_beat import AFTER, BEFORE, FS, AlignedBeats, median_beat
 
@@ -42,7 +42,7 @@ def beat_table(x_KL: NDArray[np.floating], fs: float, leads: Sequence[str]) -> p
             for name, boundary in _ends(aligned, beat, samples)._asdict().items():
                 table.loc[row, name] = boundary
         usual = table["shape"] == "usual"
-        later, earlier = sharp_edges(aligned.median_KB)
+        later, earlier = qrs_shifts(aligned.median_KB)
         table.loc[usual, "qrs_on"] += later
         table.loc[usual, "qrs_off"] -= earlier
         for column, interval in HIDDEN.items():

@@ -49,6 +49,12 @@ SHARP_INWARD, RISE_OUTWARD = 9.3, 1.63
 
 The filters spread a sharp edge. The values were fitted on drawn waves of 60 to 160 ms.
 """
+ST_APART, ST_LATEST = 20, 65
+"""Samples beyond which the end at a low share lies on ST: after the end at the highest share, and after R.
+
+In a left bundle branch block, ST may be steeper than the low shares of the peak velocity. Late slurred
+waves of a right bundle branch block end earlier.
+"""
 BRIDGE = 8
 """Longest rest within a QRS complex in samples, for example between R and a late R'."""
 QRS_REACH = (80, 100)
@@ -124,18 +130,25 @@ def velocity(beat_KB: Floats, hertz: float) -> Floats:
     return np.asarray(np.sqrt((slope_KB**2).sum(0)) * FS)
 
 
-def sharp_edges(beat_KB: Floats) -> tuple[float, float]:
+def qrs_shifts(beat_KB: Floats) -> tuple[float, float]:
     """Return how many samples to move the onset of QRS later and its offset earlier.
+
+    If ST slopes so steeply that the low shares of the peak velocity are only reached on it, QRS ends at the
+    high shares.
 
     Cardiologists mark the ends of a gradual QRS complex outside its visible slope, and so does `delineate`.
     If both edges are sharp, the complex begins and ends at the edges. If an edge is gradual, or if the beat
     has pacemaker spikes, the result is (0, 0).
     """
     beat_KB = np.nan_to_num(beat_KB)
+    velocity_B = velocity(without_spikes(beat_KB, FS), QRS_HZ)
+    on, off = _qrs(velocity_B)
+    ends = _crossings(velocity_B, 1)
+    before_st = ends[(ends - ends[-1] <= ST_APART) | (ends - BEFORE <= ST_LATEST)]
+    if len(before_st) < len(ends):
+        return 0.0, float(np.mean(ends) - np.mean(before_st))
     if len(spike_samples(beat_KB, FS)):
         return 0.0, 0.0
-    velocity_B = velocity(beat_KB, QRS_HZ)
-    on, off = _qrs(velocity_B)
     first, last = _edge(velocity_B, -1), _edge(velocity_B, 1)
     short = np.interp(max(first.rise, last.rise), SHARP_RISE, (1, 0))
     straight = np.interp(min(first.bend, last.bend), (-UNSURE, UNSURE), (0, 1))
@@ -194,11 +207,15 @@ def _smoothed(velocity_B: Floats) -> tuple[Floats, int, float]:
 
 
 def _qrs(velocity_B: Floats) -> tuple[float, float]:
-    velocity_B, peak, rest = _smoothed(velocity_B)
-    levels = [rest + share * (velocity_B[peak] - rest) for share in QRS_SHARES]
-    first = np.mean([_walk(velocity_B, peak, -1, level) for level in levels])
-    last = np.mean([_walk(velocity_B, peak, 1, level) for level in levels])
+    first, last = (np.mean(_crossings(velocity_B, step)) for step in (-1, 1))
     return float(first - BEFORE - QRS_OUTWARD), float(last - BEFORE + QRS_OUTWARD)
+
+
+def _crossings(velocity_B: Floats, step: int) -> Floats:
+    """Return where the velocity falls below each of the `QRS_SHARES` in the direction of `step`."""
+    velocity_B, peak, rest = _smoothed(velocity_B)
+    levels = (rest + share * (velocity_B[peak] - rest) for share in QRS_SHARES)
+    return np.array([_walk(velocity_B, peak, step, level) for level in levels], np.float64)
 
 
 def _walk(velocity_B: Floats, peak: int, step: int, level: float) -> int:

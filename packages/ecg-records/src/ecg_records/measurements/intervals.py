@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ecg_records.measurements.atrial import AtrialReason, pr_doubt
-from ecg_records.measurements.delineation import P_HZ, Boundaries, deciding_lead, delineate, sharp_edges
+from ecg_records.measurements.delineation import P_HZ, Boundaries, deciding_lead, delineate, qrs_shifts
 from ecg_records.measurements.median_beat import (
     BEFORE,
     FS,
@@ -136,10 +136,11 @@ def aligned_beats(
 def measure_aligned(aligned: AlignedBeats, leads: Sequence[str]) -> Measurements:
     """Measure aligned beats and drop the values that a second method contradicts.
 
-    If a single lead makes QRS longer, that lead is used only for the axis.
+    If a single lead other than V1 makes QRS longer, that lead is used only for the axis. In a right bundle
+    branch block, V1 may have a late R', while all other leads are slow.
     """
     loose = deciding_lead(aligned.median_KB) if aligned.alike_N.sum() >= LEAST_BEATS else None
-    if loose is not None:
+    if loose is not None and leads[loose].strip().lower() != "v1":
         remaining = replace(aligned, x_KL=np.delete(aligned.x_KL, loose, axis=0))
         names = [name for row, name in enumerate(leads) if row != loose]
         measured = _measure_and_doubt(remaining, names)
@@ -154,7 +155,7 @@ def _measure_and_doubt(aligned: AlignedBeats, leads: Sequence[str]) -> Measureme
     measured = measure_beats(aligned, leads, ends)
     if ends is None:
         return measured
-    later, earlier = sharp_edges(aligned.median_KB)
+    later, earlier = qrs_shifts(aligned.median_KB)
     for name, longer in (("pr", later), ("qrs", -later - earlier), ("qt", -later)):
         if (value := getattr(measured, name)) is not None:
             measured = measured._replace(**{name: value + 1000 / FS * longer})
