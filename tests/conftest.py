@@ -207,11 +207,17 @@ def own_environment() -> Iterator[None]:
 
 
 @pytest.fixture
-def source(tmp_path: Path) -> Path:
+def source(collections: Path, tmp_path: Path) -> Path:
     """A folder of two collections: five good records and three bad ones."""
+    return shutil.copytree(collections, tmp_path / "records")
+
+
+@pytest.fixture(scope="session")
+def collections(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The same, which nobody may change."""
     from tests.made_records import make_ecg, make_record
 
-    root = tmp_path / "records"
+    root = tmp_path_factory.mktemp("collections")
     for number in range(3):
         make_record(root / "georgia", f"E0000{number}", make_ecg(seed=number))
     make_record(root / "ptb" / "g1", "S0001", make_ecg(12, 1000, seed=3), fs=1000, comments=["Dx: 164865005"])

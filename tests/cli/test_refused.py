@@ -1,6 +1,7 @@
 """What can't be done ends in one line that names it, with its exit code, and nothing is written or lost."""
 
 import shlex
+import shutil
 import subprocess
 import sys
 from itertools import product
@@ -108,23 +109,29 @@ REFUSED = [
 
 
 @pytest.fixture
-def here(tmp_path, monkeypatch):
+def here(asked_about, tmp_path, monkeypatch):
     """The folder in which a command runs, with what it is asked about."""
     monkeypatch.chdir(tmp_path)
+    return shutil.copytree(asked_about, tmp_path, dirs_exist_ok=True)
+
+
+@pytest.fixture(scope="module")
+def asked_about(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("asked")
     signals = np.tile(np.sin(np.arange(2500, dtype=np.float32) / 50), (1, 12, 1))
-    np.save("some.npy", signals)
-    np.save("none.npy", signals[:0])
-    np.save("brief.npy", signals[:, :, :49])
-    np.save("hole.npy", signals[0] + np.where(np.arange(2500) < 700, np.nan, 0))
-    np.save("pickled.npy", np.array([{}], object), allow_pickle=True)
-    np.save("imaginary.npy", signals.astype(complex))
-    np.savez("two.npz", ecg=signals, filtered=signals)
-    np.savetxt("one.csv", np.random.default_rng(0).normal(size=(2500, 12)), delimiter=",")
-    Path("text.npy").write_text("no array")
-    Path("file").touch()
-    for folder in ("empty", "folder.h5"):
-        Path(folder).mkdir()
-    return tmp_path
+    np.save(folder / "some.npy", signals)
+    np.save(folder / "none.npy", signals[:0])
+    np.save(folder / "brief.npy", signals[:, :, :49])
+    np.save(folder / "hole.npy", signals[0] + np.where(np.arange(2500) < 700, np.nan, 0))
+    np.save(folder / "pickled.npy", np.array([{}], object), allow_pickle=True)
+    np.save(folder / "imaginary.npy", signals.astype(complex))
+    np.savez(folder / "two.npz", ecg=signals, filtered=signals)
+    np.savetxt(folder / "one.csv", np.random.default_rng(0).normal(size=(2500, 12)), delimiter=",")
+    (folder / "text.npy").write_text("no array")
+    (folder / "file").touch()
+    for name in ("empty", "folder.h5"):
+        (folder / name).mkdir()
+    return folder
 
 
 def contents(*folders: Path) -> dict[Path, tuple[int, int]]:
@@ -151,10 +158,18 @@ def test_what_is_refused_is_one_line_and_leaves_everything_as_it_was(kinds, here
     [
         ("probe --task ptbxl", "Did you mean ptbxl-super?"),
         ("probe --set readuot=wide", "Did you mean readout?"),
-        ("probe --features mine=absent.npz --task corpus --root .", "absent.npz: no such file"),
-        ("classify fit marecg-small-codez --data . --out x", "Did you mean marecg-small-codes?"),
+        pytest.param(
+            "probe --features mine=absent.npz --task corpus --root .",
+            "absent.npz: no such file",
+            marks=pytest.mark.nightly,
+        ),
+        pytest.param(
+            "classify fit marecg-small-codez --data . --out x",
+            "Did you mean marecg-small-codes?",
+            marks=pytest.mark.nightly,
+        ),
         ("classify fit marecg-small-codes --data . --labels absent.csv --out x", "absent.csv: no such file"),
-        ("train --data nowhere --out x", "nowhere: no such file"),
+        pytest.param("train --data nowhere --out x", "nowhere: no such file", marks=pytest.mark.nightly),
         ("predict absent.jpg", "absent.jpg: no such file"),
     ],
 )

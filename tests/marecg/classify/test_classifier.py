@@ -82,7 +82,7 @@ def test_only_the_layers_that_are_asked_for_move(layers, trained, model, signals
     losses = itertools.count(9.0, -1.0)
     monkeypatch.setattr(tuning, "calibrated_loss", lambda *_: next(losses))
     before = {name: value.clone() for name, value in model.state_dict().items()}
-    fitted = classifier(model, layers, lr=1e-2).fit(signals, LABELS)
+    fitted = classifier(model, layers, lr=1e-2, steps=3).fit(signals, LABELS)
     moved = {name for name, value in fitted.encoder.state_dict().items() if not value.equal(before[name])}
     assert all(any(name.startswith(part) for part in trained) for name in moved)
     assert {part for part in trained if any(name.startswith(part) for name in moved)} == trained
@@ -184,7 +184,7 @@ def test_overconfidence_that_calibration_mends_costs_nothing():
     assert tuning.calibrated_loss(-true_MK, y_MK, weight_MK) > best
 
 
-@pytest.mark.parametrize("seed", [0, 5])
+@pytest.mark.parametrize("seed", [0, pytest.param(5, marks=pytest.mark.nightly)])
 def test_the_readout_that_can_be_exported_is_chosen_unless_a_longer_one_is_clearly_better(
     seed, model, signals
 ):

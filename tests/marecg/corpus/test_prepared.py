@@ -3,6 +3,7 @@
 import json
 import os
 import re
+import shutil
 from pathlib import Path
 
 import numpy as np
@@ -18,11 +19,17 @@ from marecg.embedding.inputs import Inputs
 from marecg.errors import CorpusError, RecordError
 
 
+@pytest.fixture(scope="module")
+def prepared(collections, tmp_path_factory) -> Path:
+    folder = tmp_path_factory.mktemp("prepared") / "corpus"
+    prepare([collections], folder, CorpusConfig(shard=2), jobs=1)
+    return folder
+
+
 @pytest.fixture
-def folder(source, tmp_path) -> Path:
+def folder(prepared, tmp_path) -> Path:
     """A corpus of five records in four shards, one of them empty."""
-    prepare([source], tmp_path / "corpus", CorpusConfig(shard=2), jobs=1)
-    return tmp_path / "corpus"
+    return shutil.copytree(prepared, tmp_path / "corpus")
 
 
 def test_an_opened_corpus_has_one_entry_of_everything_per_record(folder):

@@ -6,6 +6,7 @@ import os
 import shutil
 import threading
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
@@ -32,11 +33,17 @@ FAMILY_CODE = "164865005"
 MODEL = ModelConfig(width=16, depth=1, heads=1, concept_width=8)
 
 
+@pytest.fixture(scope="module")
+def prepared(tmp_path_factory) -> Path:
+    folder = tmp_path_factory.mktemp("supervision")
+    write_corpus(folder / "wfdb", 8, 3)
+    prepare([folder / "wfdb"], folder / "corpus", jobs=1)
+    return folder / "corpus"
+
+
 @pytest.fixture
-def corpus(tmp_path) -> Corpus:
-    write_corpus(tmp_path / "wfdb", 8, 3)
-    prepare([tmp_path / "wfdb"], tmp_path / "corpus", jobs=1)
-    return Corpus.open(tmp_path / "corpus")
+def corpus(prepared, tmp_path) -> Corpus:
+    return Corpus.open(shutil.copytree(prepared, tmp_path / "corpus"))
 
 
 @pytest.fixture

@@ -36,7 +36,6 @@ from marecg.report.probes import Verdict, trust
 from marecg.report.record_facts import measurement_facts, measurement_remarks
 from marecg.report.record_page import FINDINGS, _RecordPage, write_record
 from marecg.report.records import from_file
-from marecg.report.run_page import write_report
 from marecg.report.texts import Texts
 from marecg.report.tracing import NAME_HEIGHTS, NAME_SIZE, tracing
 from marecg.use.answers import ANSWERS, Answers
@@ -85,8 +84,7 @@ def test_codes_findings_and_families_have_their_german_names(german):
     assert "Erregungsleitung (Conduction)" not in findings, "a family is no finding"
 
 
-def test_a_record_by_itself_leaves_the_runs_report_and_pictures_alone(run, corpus_folder, records):
-    page = write_report(run, corpus_folder)
+def test_a_record_by_itself_leaves_the_runs_report_and_pictures_alone(run, page, records):
     before = {path: path.read_bytes() for path in [page, *(run / "pictures").iterdir()]}
     out = run.parent / "nsr.html"
     assert invoke("report", run, records["NSR"], "--out", out)[:2] == (0, f"{out}\n")

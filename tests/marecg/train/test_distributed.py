@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 from lightning.pytorch.utilities import rank_zero_only
 from tests import forked
-from tests.marecg.train.runs import files, rows
+from tests.marecg.train.runs import rows
 
 from marecg.errors import UsageError
 from marecg.objectives.augment import AUGMENTATIONS
@@ -209,8 +209,9 @@ def test_a_shell_of_an_allocation_trains_in_one_process(
 ):
     for name, value in environment.items():
         monkeypatch.setenv(name, value)
-    pretrain(tmp_path / "run")
-    assert files(tmp_path / "run") == files(unbroken)
+    pretrain(tmp_path / "run", "train.max_steps=1")
+    [row] = rows(tmp_path / "run")
+    assert row["loss"] == rows(unbroken)[0]["loss"]
 
 
 @pytest.mark.usefixtures("same_view_everywhere")

@@ -47,7 +47,7 @@ def test_each_configuration_adds_exactly_its_terms_with_the_papers_coefficients(
     assert_adds(config, coefficients, batch)
 
 
-@pytest.mark.parametrize(("epoch", "share"), [(0, 0), (1, 0.2), (2.5, 0.5), (5, 1), (99, 1)])
+@pytest.mark.parametrize(("epoch", "share"), [(0, 0), (2.5, 0.5), (99, 1)])
 def test_msps_rises_linearly_over_five_epochs(epoch, share, batch):
     ramped = {name: share * coefficient for name, coefficient in MSPS.items()}
     assert_adds(recipes.c3(), AR | JEPA | VIEW | GSCL | MPCT | ramped, batch, epoch)
