@@ -60,10 +60,9 @@ class RecordDataset(Dataset[Any]):
             given = f"{self.labels.dtype} {self.labels.shape} for {len(corpus)} records"
             problem = f"labels must have one number, or one row of numbers, per record: got {given}"
             raise UsageError(problem)
-        names = zip(corpus.sources, corpus.ids, corpus.patients, strict=True)
-        self.folds = np.array(
-            [fold_of(source, record, patient) for source, record, patient in names], np.int64
-        )
+        records = zip(corpus.sources, corpus.ids, corpus.patients, strict=True)
+        names = [patient_of(source, patient) or f"{source}/{record}" for source, record, patient in records]
+        self.folds = np.array([fold_of(name) for name in names], np.int64)
 
     def of_folds(self, *folds: int) -> Subset[Any]:
         """Return the records of the given folds, for example `of_folds(8, 9)` for testing."""
@@ -86,11 +85,6 @@ class RecordDataset(Dataset[Any]):
         return [Sample(*sample) for sample in zip(*map(torch.as_tensor, parts), strict=True)]
 
 
-def fold_of(source: str, record: str, patient: str | None) -> int:
-    """Return the fold of a record, 0 to 9, from a hash of its patient.
-
-    If the patient is unknown, the record is hashed instead. The task `corpus` trains on folds 0 to 5,
-    validates on 6 and 7, and tests on 8 and 9.
-    """
-    name = patient_of(source, patient) or f"{source}/{record}"
+def fold_of(name: str) -> int:
+    """Return the fold of a patient or record, 0 to 9, from a hash of its name."""
     return int(HASH_FOLDS * (int.from_bytes(hashlib.sha256(name.encode()).digest()[:8]) / 2**64))

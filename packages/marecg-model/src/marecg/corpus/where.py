@@ -16,6 +16,8 @@ from marecg.errors import UsageError
 
 logger = logging.getLogger(__name__)
 
+MOST_CONDITIONS = 500
+"""Maximum number of conditions that AND and OR join. Each is tried by itself, for a warning."""
 SHOWN = 5
 """Maximum number of a column's values in a warning."""
 PRIVATE = ("name", "identity", "id", "patient", "path")
@@ -57,13 +59,16 @@ def parsed(where: str) -> Tree:
     condition: Tree | None = tree["statements"][0]["node"].get("where_clause")
     if not where.strip() or condition is None:
         raise UsageError("--where must be one expression", remedy="Write AF AND age > 60")
+    if len(list(_conditions(condition))) > MOST_CONDITIONS:
+        problem = f"--where must have at most {MOST_CONDITIONS} conditions"
+        raise UsageError(problem, remedy="Write many values as id IN ('a', 'b')")
     for node in _nodes(tree):
         name = str(node.get("function_name") or node["class"].lower())
         if node["class"] not in PARTS and not (node["class"] == "FUNCTION" and name in FUNCTIONS):
             named = ", ".join(sorted(name for name in FUNCTIONS if name[0].isalpha()))
             raise UsageError(f"--where can't have {name}", remedy=f"Use columns, operators, and {named}")
-        if name == "array_to_string" and node["children"][-1]["class"] != "CONSTANT":  # nested, exponential
-            raise UsageError("--where: the separator of array_to_string must be a text", remedy="Write ';'")
+        if name == "array_to_string" and [part.get("function_name") for part in _nodes(node)].count(name) > 1:
+            raise UsageError(f"--where can't have {name} in {name}", remedy="Write its separator as a text")
     return condition
 
 

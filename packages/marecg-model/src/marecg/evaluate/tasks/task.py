@@ -14,6 +14,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from marecg.corpus.datasets import fold_of
 from marecg.errors import UsageError
 
 FS = 500
@@ -193,14 +194,14 @@ def files_sha256(root: Path, files: Iterable[Path]) -> str:
 
 
 def split_of(record: str) -> str:
-    """Return the part of a record or patient, which depends only on a hash of its name.
+    """Return the part of a record or patient by its fold: train 0 to 5, val 6 and 7, test 8 and 9.
 
     Example:
         >>> split_of("georgia/E00001")
         'test'
     """
-    share = int.from_bytes(hashlib.sha256(record.encode()).digest()[:8]) / 2**64
-    return TRAIN if share < 0.6 else VAL if share < 0.8 else TEST
+    fold = fold_of(record)
+    return TRAIN if fold < 6 else VAL if fold < 8 else TEST
 
 
 @dataclass(frozen=True)
