@@ -22,7 +22,7 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("extending")
     write_corpus(folder / "wfdb", 60, 4)
     prepare([folder / "wfdb"], folder / "prepared", jobs=1)
-    shape = ModelConfig(width=16, depth=1, heads=2, mlp_ratio=1, concept_width=8)
+    shape = ModelConfig(stride=50, positions=94, width=16, depth=1, heads=2, mlp_ratio=1, concept_width=8)
     model = random_encoder(shape, seed=3)
     model.prototypes.copy_(torch.randn(40, 8, generator=torch.Generator().manual_seed(0)))
     model.save_pretrained(folder / "run" / "model")

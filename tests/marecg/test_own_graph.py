@@ -29,6 +29,8 @@ from marecg.report.run_page import write_report
 from marecg.train.run import train
 from marecg.use.predict import nearest, predict_table, reader_of
 
+FEW = Request(fractions=(1.0,), resamples=50, without=("encoder, wide", "random encoder", "hand-crafted"))
+
 
 @pytest.fixture(scope="module")
 def cardiac(tmp_path_factory, micro) -> Path:
@@ -102,8 +104,7 @@ def test_its_new_leaf_is_predicted_probed_and_asked_for_without_labels(cardiac):
     predicted = {each.abbr: each for each in nearest(model, q_N, top=41)}
     assert len(predicted) == 41
     assert [near.abbr for near in predicted["LAxis"].neighbours] == ["Conduction"]
-    request = Request(fractions=(1.0,), seeds=1, resamples=50)
-    report = probed(cardiac / "run", "corpus", cardiac / "corpus", request)
+    report = probed(cardiac / "run", "corpus", cardiac / "corpus", FEW)
     assert "LAxis" in report.classes
     assert report.ontology_sha256 == Corpus.open(cardiac / "corpus").ontology_sha256
     zero_shot = next(cell for cell in report.cells if cell.method == "zero-shot")
@@ -112,8 +113,7 @@ def test_its_new_leaf_is_predicted_probed_and_asked_for_without_labels(cardiac):
 
 def test_an_encoder_of_another_graph_says_what_it_can_not_name(cardiac, corpus_folder, micro, tmp_path):
     train(override(micro, ["train.max_steps=1"]), corpus_folder, tmp_path / "run")
-    request = Request(fractions=(1.0,), seeds=1, resamples=50)
-    report = probed(tmp_path / "run", "corpus", cardiac / "corpus", request)
+    report = probed(tmp_path / "run", "corpus", cardiac / "corpus", FEW)
     assert any("lacks concepts of LAxis" in remark for remark in report.remarks)
     with pytest.raises(CheckpointError, match=r"\+ node 40 Leaf LAxis|- node 40 Leaf LAxis"):
         write_report(tmp_path / "run", cardiac / "corpus")

@@ -1,5 +1,6 @@
 """Tasks without signals, and what tests of a report share."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -46,6 +47,9 @@ def trials_on(
 
 
 WHOLE = Request(fractions=(1.0,), resamples=50)
+OTHERS = ("encoder, wide", "encoder, mean H", "random encoder", "hand-crafted")
+ALONE = replace(WHOLE, without=OTHERS)
+"""The encoder's own row, and the one without labels where there are prototypes."""
 HALF_AND_WHOLE = Request(fractions=(0.5, 1.0), seeds=2, resamples=50)
 
 

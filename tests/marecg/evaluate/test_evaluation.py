@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 import torch
 from tests.marecg.evaluate.conftest import SMALL
-from tests.marecg.evaluate.made_tasks import HALF_AND_WHOLE, WHOLE, probed, untimed
+from tests.marecg.evaluate.made_tasks import ALONE, HALF_AND_WHOLE, OTHERS, WHOLE, probed, untimed
 from tests.marecg.told import Told
 
 import ecg_ontology
@@ -74,7 +74,7 @@ def test_every_cell_has_an_interval_around_it_and_a_paired_difference_to_the_enc
 
 
 def test_an_encoder_with_prototypes_is_also_read_without_labels(gscl_run, ptbxl_root):
-    report = probed(gscl_run, "ptbxl-super", ptbxl_root, WHOLE)
+    report = probed(gscl_run, "ptbxl-super", ptbxl_root, ALONE)
     cell = report.cells[-1]
     assert (cell.method, cell.fraction, cell.records, cell.chosen) == ("zero-shot", 0.0, 0, ())
     assert cell.val_macro_auc is None
@@ -87,7 +87,8 @@ def test_an_untrained_pool_is_named_and_a_trained_one_is_not(report, run_folder,
     with torch.no_grad():
         model.pool.aggregate[0].bias += 0.1
     model.save_pretrained(tmp_path / "run" / "model")
-    other = probed(tmp_path / "run", "ptbxl-super", ptbxl_root, WHOLE)
+    request = replace(WHOLE, without=("hand-crafted",))
+    other = probed(tmp_path / "run", "ptbxl-super", ptbxl_root, request)
     assert other.remarks == ()
     assert [cell.method for cell in other.cells[:3]] == ["encoder", "encoder, wide", "random encoder"]
 
@@ -106,7 +107,7 @@ def test_the_readout_that_is_asked_for_is_what_all_are_compared_with(gscl_run, p
 
 
 def test_concepts_are_read_behind_the_beats(gscl_run, ptbxl_root):
-    request = Request(fractions=(0.1, 1.0), seeds=1, readout="concepts", resamples=50)
+    request = Request(fractions=(0.1, 1.0), seeds=1, readout="concepts", resamples=50, without=OTHERS)
     report = probed(gscl_run, "ptbxl-super", ptbxl_root, request)
     of = {cell.method: cell for cell in report.cells if cell.fraction == 1}
     assert report.reference == "encoder, beats + concepts"
@@ -120,7 +121,7 @@ def test_concepts_are_read_behind_the_beats(gscl_run, ptbxl_root):
 
 
 def test_classes_with_few_positives_are_named_and_the_mean_without_them_is_given(gscl_run, ptbxl_root):
-    report = probed(gscl_run, "ptbxl-super", ptbxl_root, WHOLE)
+    report = probed(gscl_run, "ptbxl-super", ptbxl_root, ALONE)
     cell = report.cells[0]
     scores = [
         score.model_copy(update={"support": support, "auc": score.auc.model_copy(update={"mean": mean})})
@@ -169,7 +170,7 @@ def test_progress_says_what_is_being_fitted(gscl_run, ptbxl_root):
     def progress(what):
         yield lambda done, total, note="": notes.append((what, done, note))
 
-    probed(gscl_run, "ptbxl-super", ptbxl_root, replace(WHOLE, fractions=(0.5, 1.0)), progress=progress)
+    probed(gscl_run, "ptbxl-super", ptbxl_root, replace(ALONE, fractions=(0.5, 1.0)), progress=progress)
     fits = [each for each in notes if each[0] == "ptbxl-super, encoder: fits"]
     assert [done for _, done, note in fits if not note] == [1, 2, 3, 4, 5, 6]
     assert fits[0] == (fits[0][0], 0, "now 24 records, strength 1e-05, class 1 of 4")
@@ -197,10 +198,11 @@ def test_protocol_merl_says_how_it_differs_from_merls_code(run_folder, ptbxl_roo
 
 
 def test_the_four_tasks_of_ptbxl_read_each_recording_once(run_folder, ptbxl_root, tmp_path):
-    probed(run_folder, "ptbxl-super", ptbxl_root, WHOLE, features_in=tmp_path)
+    few = replace(WHOLE, without=("encoder, wide", "encoder, mean H"))
+    probed(run_folder, "ptbxl-super", ptbxl_root, few, features_in=tmp_path)
     blocks = {path: path.stat().st_mtime_ns for path in tmp_path.rglob("*.npz")}
     assert blocks
-    probed(run_folder, "ptbxl-sub", ptbxl_root, WHOLE, features_in=tmp_path)
+    probed(run_folder, "ptbxl-sub", ptbxl_root, few, features_in=tmp_path)
     assert {path: path.stat().st_mtime_ns for path in tmp_path.rglob("*.npz")} == blocks
 
 

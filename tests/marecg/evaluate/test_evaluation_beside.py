@@ -7,7 +7,7 @@ from dataclasses import replace
 import fsspec
 import numpy as np
 import pytest
-from tests.marecg.evaluate.made_tasks import WHOLE, probed, untimed
+from tests.marecg.evaluate.made_tasks import ALONE, WHOLE, probed, untimed
 
 from marecg.corpus import trained_on
 from marecg.corpus.prepared import Corpus
@@ -21,7 +21,7 @@ def test_another_models_features_go_through_the_same_protocol(run_folder, task, 
     labels[task.row_M] = task.y_MK
     np.savez(tmp_path / "other.npz", ids=np.array(task.recordings.ids), features=labels)
     other = {"oracle": tmp_path / "other.npz"}
-    cell = probed(run_folder, "ptbxl-super", ptbxl_root, WHOLE, features=other).cells[-1]
+    cell = probed(run_folder, "ptbxl-super", ptbxl_root, ALONE, features=other).cells[-1]
     assert (cell.method, cell.dimension, cell.macro_auc.mean) == ("oracle", 4, 1.0)
 
 
@@ -44,13 +44,13 @@ def test_a_model_alone_is_probed_where_its_report_has_a_place(
 ):
     sent = shutil.copytree(run_folder / "model", tmp_path / "sent")
     with pytest.raises(UsageError, match="--out must name a folder"):
-        probed(sent, "ptbxl-super", ptbxl_root, WHOLE)
-    unknown = probed(sent, "ptbxl-super", ptbxl_root, WHOLE, out=tmp_path / "out")
+        probed(sent, "ptbxl-super", ptbxl_root, ALONE)
+    unknown = probed(sent, "ptbxl-super", ptbxl_root, ALONE, out=tmp_path / "out")
     assert unknown.leak is None
     assert (tmp_path / "out/probe/ptbxl-super-strict.json").is_file()
     assert not (sent / "probe").exists()
     trained_on.write(Corpus.open(corpus_folder), sent)
-    listed = probed(sent, "ptbxl-super", ptbxl_root, WHOLE, out=tmp_path / "out")
+    listed = probed(sent, "ptbxl-super", ptbxl_root, ALONE, out=tmp_path / "out")
     assert listed.leak is not None
     assert listed.leak.records == 0
 
@@ -60,8 +60,8 @@ def test_one_in_a_store_is_probed_where_its_report_has_a_place(run_folder, ptbxl
     store = fsspec.filesystem("memory")
     store.put(str(run_folder / "model"), f"/{tmp_path.name}/run/model", recursive=True)
     with pytest.raises(UsageError, match="--out must name a folder"):
-        probed(f"memory://{tmp_path.name}/run", "ptbxl-super", ptbxl_root, WHOLE)
-    report = probed(f"memory://{tmp_path.name}/run", "ptbxl-super", ptbxl_root, WHOLE, out=tmp_path / "out")
+        probed(f"memory://{tmp_path.name}/run", "ptbxl-super", ptbxl_root, ALONE)
+    report = probed(f"memory://{tmp_path.name}/run", "ptbxl-super", ptbxl_root, ALONE, out=tmp_path / "out")
     assert report.reference == "encoder"
     assert (tmp_path / "out/probe/ptbxl-super-strict.json").is_file()
 

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 import pytest
-from tests.marecg.evaluate.made_tasks import WHOLE, probed
+from tests.marecg.evaluate.made_tasks import ALONE, probed
 
 from marecg.errors import CheckpointError, InputError, UsageError
 from marecg.evaluate.methods import frozen_encoder
@@ -18,7 +18,7 @@ def test_a_class_without_negatives_in_test_is_named_and_left_out(run_folder, ptb
     rows = table.read_text().splitlines()
     fold_10 = [row.replace("'1AVB'", "'NORM'") if row.split(",")[-2] == "10" else row for row in rows]
     table.write_text("\n".join(fold_10))
-    cell = probed(run_folder, "ptbxl-super", ptbxl_copy, WHOLE).cells[0]
+    cell = probed(run_folder, "ptbxl-super", ptbxl_copy, ALONE).cells[0]
     assert cell.left_out == ("CD",)
     assert [(score.name, score.support) for score in cell.classes] == [("MI", 2), ("NORM", 4), ("STTC", 2)]
     assert cell.macro_auc.mean == pytest.approx(sum(score.auc.mean for score in cell.classes) / 3)
@@ -27,7 +27,7 @@ def test_a_class_without_negatives_in_test_is_named_and_left_out(run_folder, ptb
 def test_an_unusable_record_is_named_with_its_reason_and_takes_no_part(run_folder, ptbxl_copy):
     signal = ptbxl_copy / "records500/00000/00001_hr.dat"
     signal.write_bytes(signal.read_bytes()[:1000])
-    records = probed(run_folder, "ptbxl-super", ptbxl_copy, WHOLE).records
+    records = probed(run_folder, "ptbxl-super", ptbxl_copy, ALONE).records
     assert records.unreadable == {"1": "truncated"}
     assert records.train == 47
 
@@ -78,7 +78,7 @@ def test_a_test_part_that_tells_nothing_apart_is_named_in_one_line(run_folder, p
     head, *rows = statements.read_text().splitlines()
     statements.write_text("\n".join([head, *(row for row in rows if row.startswith("SR"))]))
     with pytest.raises(InputError, match="none of the 6 test records tells two classes apart"):
-        probed(run_folder, "ptbxl-rhythm", ptbxl_copy, WHOLE)
+        probed(run_folder, "ptbxl-rhythm", ptbxl_copy, ALONE)
 
 
 @pytest.mark.parametrize("tensor", ["prototypes", "pool.query"])
@@ -92,5 +92,5 @@ def test_an_encoder_that_changes_is_refused(tensor, run_folder, ptbxl_root, tmp_
 
     monkeypatch.setattr(frozen_encoder, "embed", restless)
     with pytest.raises(CheckpointError, match="the encoder changed while it was probed"):
-        probed(run_folder, "ptbxl-super", ptbxl_root, WHOLE, out=tmp_path)
+        probed(run_folder, "ptbxl-super", ptbxl_root, ALONE, out=tmp_path)
     assert not list(tmp_path.rglob("*.*"))

@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.marecg.evaluate.made_tasks import HALF_AND_WHOLE, WHOLE, probed
+from tests.marecg.evaluate.made_tasks import ALONE, HALF_AND_WHOLE, WHOLE, probed
 
 from marecg.errors import InputError, UsageError
 from marecg.evaluate.table import (
@@ -242,7 +242,7 @@ def test_a_run_without_probes_and_a_damaged_report_are_refused(tmp_path):
 
 
 def test_a_folder_that_is_no_run_is_passed_over_and_said(gscl_run, ptbxl_root, tmp_path, caplog):
-    probed(gscl_run, "ptbxl-super", ptbxl_root, WHOLE)
+    probed(gscl_run, "ptbxl-super", ptbxl_root, ALONE)
     both = measured([gscl_run, tmp_path / "features"])
     pd.testing.assert_frame_equal(both, measured([gscl_run]))
     assert [f"{tmp_path / 'features'}: skipped" in each.message for each in caplog.records] == [True]

@@ -85,7 +85,7 @@ def test_the_page_says_what_was_trained_on_what_and_what_each_curve_measures(che
     assert re.search(r"\d+: \d+ of no published collection", checked.text)
     assert re.search(r"0:00:\d\d, on 1 × cpu", checked.text)
     assert '"monitor_every": 2' in checked.text
-    assert "recon: error in the prediction window" in checked.text
+    assert "recon: error of the patches after the context" in checked.text
     assert "jepa: " not in checked.text
 
 

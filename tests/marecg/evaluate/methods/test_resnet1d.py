@@ -4,7 +4,7 @@ from functools import partial
 import numpy as np
 import pytest
 import torch
-from tests.marecg.evaluate.made_tasks import WHOLE, probed
+from tests.marecg.evaluate.made_tasks import ALONE, probed
 
 from marecg.evaluate.methods import resnet1d as baseline
 from marecg.evaluate.methods.resnet1d import ResNet1d, choose_resnet, resnet1d, slow_signals
@@ -70,6 +70,6 @@ def test_a_supervised_network_stands_beside_the_probes(gscl_run, ptbxl_root):
     def briefly(task):
         return replace(resnet1d(task), choose=partial(choose_resnet, epochs=2))
 
-    report = probed(gscl_run, "ptbxl-super", ptbxl_root, replace(WHOLE, baselines=(briefly,)))
+    report = probed(gscl_run, "ptbxl-super", ptbxl_root, replace(ALONE, baselines=(briefly,)))
     cell = next(cell for cell in report.cells if cell.method == "ResNet1d, supervised")
     assert (cell.dimension, cell.records) == (12_000, 48)
