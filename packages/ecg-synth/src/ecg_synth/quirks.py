@@ -71,21 +71,21 @@ def _replace(pattern: str, replacement: str, count: int = 0) -> Callable[[str], 
 QUIRKS: Mapping[str, Quirk] = {
     # The header.
     "georgia-date": Quirk(
-        "the record's name ends in .mat and the date stands before the time",
+        "the record's name ends in .mat and the date is before the time",
         header=_replace(r"\A(\S+)(.*)$", r"\1.mat\2 05-May-2020 09:49:17", 1),
     ),
     "crlf": Quirk("lines end in CR LF", header=lambda header: header.replace("\n", "\r\n")),
-    "spaced-comments": Quirk("comments have a blank after the #", header=_replace(r"^#", "# ")),
+    "spaced-comments": Quirk("comments have a space after the #", header=_replace(r"^#", "# ")),
     "blank-dx": Quirk("#Dx: is blank", header=_replace(r"^#Dx: .*$", "#Dx: ")),
     "no-dx": Quirk("there is no #Dx: line", header=_replace(r"^#Dx: .*\n", "")),
-    "empty-code": Quirk("the codes have a hole", header=_replace(r"^#Dx: .*$", "#Dx: 427084000,,427172004")),
+    "empty-code": Quirk("a code is empty", header=_replace(r"^#Dx: .*$", "#Dx: 427084000,,427172004")),
     "unknown-code": Quirk(
         "a code is outside the Challenge's map", header=_replace(r"^(#Dx: .*)$", r"\1,251238007")
     ),
     "malformed-code": Quirk(
         "a code isn't a number", header=_replace(r"^#Dx: .*$", "#Dx: 42678x006,426783006")
     ),
-    "text-labels": Quirk("labels stand where codes belong", header=_replace(r"^#Dx: .*$", "#Dx: STE,RBBB")),
+    "text-labels": Quirk("text labels are in place of codes", header=_replace(r"^#Dx: .*$", "#Dx: STE,RBBB")),
     "nan-age": Quirk("the age is NaN", header=_replace(r"^#Age: .*$", "#Age: NaN")),
     "letter-sex": Quirk("the sex is a letter", header=_replace(r"^#Sex: .*$", "#Sex: F")),
     "lower-sex": Quirk("the sex is in lower case", header=_replace(r"^#Sex: .*$", "#Sex: female")),
@@ -103,9 +103,9 @@ QUIRKS: Mapping[str, Quirk] = {
     # The leads.
     "lower-leads": Quirk("lead names are in lower case", header=lambda header: _cased(header, str.lower)),
     "upper-leads": Quirk("lead names are in upper case", header=lambda header: _cased(header, str.upper)),
-    "permuted-leads": Quirk("leads stand in another order", leads=LEADS[6:] + LEADS[5::-1]),
+    "permuted-leads": Quirk("leads are in another order", leads=LEADS[6:] + LEADS[5::-1]),
     "missing-lead": Quirk("V6 is missing", readable=False, leads=LEADS[:-1]),
-    "duplicated-lead": Quirk("V1 is there twice, V6 is not", readable=False, leads=(*LEADS[:-1], "V1")),
+    "duplicated-lead": Quirk("V1 exists twice and V6 is missing", readable=False, leads=(*LEADS[:-1], "V1")),
     "ptb-15-leads": Quirk(
         "1000 Hz, 38 s, with Frank's three leads", leads=LEADS + FRANK, fs=1000, seconds=38.4
     ),
@@ -131,7 +131,7 @@ QUIRKS: Mapping[str, Quirk] = {
         readable=False,
         header=_replace(r"^(\S+\.mat) ", r"../\1 "),
     ),
-    "duplicate": Quirk("is there again, bit for bit, under a second name", twin=True),
+    "duplicate": Quirk("the record exists twice, with two names", twin=True),
 }
 """Quirks by name, in the order of writing for `quirks=tuple(QUIRKS)`."""
 
