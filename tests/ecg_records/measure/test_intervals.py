@@ -223,6 +223,18 @@ def test_flutter_four_to_one_has_no_pr():
     assert found.reasons["pr"] == "flutter"
 
 
+def test_without_a_steady_p_wave_there_is_no_pr():
+    """A second atrial wave comes later in every other beat."""
+    x_KL, t_L = drawn(p=0.0, rr=0.95, noise=0.003), np.arange(10 * FS) / FS
+    r_K1 = drawn(noise=0)[:, [round(0.65 * FS)]] / 1.2
+    for beat, onset in enumerate(np.arange(0.6, 9.6, 0.95)):
+        for begin, length, height in ((0, 0.08, 0.05), (0.055 + beat % 2 * 0.05, 0.054, 0.0325)):
+            phase_L = np.clip((t_L - onset + 0.3 - begin) / length, 0, 1)
+            x_KL += r_K1 * np.float32(height * (1 - np.cos(2 * np.pi * phase_L)))
+    found = measure(x_KL, FS, LEADS)
+    assert (found.p, found.pr, found.reasons["pr"]) == (None, None, "unsteady")
+
+
 def test_a_fast_rhythm_with_wide_complexes_has_no_pr():
     found = measure(drawn(pr=0.13, qrs=0.13, qt=0.27, rr=0.49), FS, LEADS)
     assert found.rate == pytest.approx(122, abs=1)

@@ -173,7 +173,9 @@ def _doubted(measured: Measurements, aligned: AlignedBeats, ends: Boundaries) ->
             longest_cycle=1000 / FS * float(np.diff(aligned.found_N).max()),
         )
         has_p = measured.p is not None or measured.pr is not None
-        doubt = pr_doubt(rate, measured.qrs, aligned, ends) if has_p else None
+        doubt: Reason | None = pr_doubt(rate, measured.qrs, aligned, ends) if has_p else None
+        if doubt is None and measured.p is None and measured.pr is not None:
+            doubt = measured.reasons["p"]
         if doubt is not None:
             no_p: dict[str, Reason] = {**measured.reasons, "p": doubt, "pr": doubt}
             measured = measured._replace(p=None, pr=None, p_axis=None, reasons=no_p)
