@@ -28,6 +28,9 @@ BEATS_APART, LEAST_LEADS = 100, 4
 CLASSES = {"CLBBB": ("qrs", 118), "CRBBB": ("qrs", 118), "1AVB": ("pr", 200), "AFIB": ("pr", 0)}
 """PTB-XL's statements that an interval should show, and from how many milliseconds; 0: by having none."""
 
+LAST_FOLD = 8
+"""Folds 9 and 10 of PTB-XL are kept for the evaluation of encoders."""
+
 Floats = NDArray[np.float64]
 Wave = tuple[float, int, float]
 
@@ -128,6 +131,7 @@ def machines(folder: Path) -> Iterator[str]:
 def ptbxl(folder: Path, limit: int) -> Iterator[str]:
     """Per statement at likelihood 100 the share whose interval shows it, beside that of normal records."""
     table = pd.read_csv(folder / "ptbxl_database.csv")
+    table = table[table.strat_fold <= LAST_FOLD]
     there = table[[(folder / f"{name}.hea").exists() for name in table.filename_hr]]
     codes = there.scp_codes.map(ast.literal_eval)
     for statement in (*CLASSES, "NORM"):
