@@ -21,7 +21,7 @@ from marecg_cli._scores_text import plain_text, rich_table
 def folders(tmp_path_factory: pytest.TempPathFactory) -> tuple[str, str]:
     """A run with a very small encoder, and a PTB-XL of thirty short records: flat ones and waves."""
     run, root = tmp_path_factory.mktemp("run"), tmp_path_factory.mktemp("ptbxl")
-    config = ModelConfig(width=16, depth=1, heads=2, mlp_ratio=1, concept_width=8)
+    config = ModelConfig(stride=50, positions=94, width=16, depth=1, heads=2, mlp_ratio=1, concept_width=8)
     random_encoder(config).save_pretrained(run / "model")
     header = ",description,diagnostic,form,rhythm,diagnostic_class,diagnostic_subclass"
     rows = ["NORM,normal,1.0,,,NORM,NORM", "IMI,infarction,1.0,,,MI,IMI"]

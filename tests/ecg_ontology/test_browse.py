@@ -213,7 +213,7 @@ def test_a_link_that_is_no_address_breaks_nothing(outcome):
     assert re.fullmatch(r"#%E0%A4%A \d+ places? found ", outcome(script))
 
 
-@pytest.mark.parametrize("width", [1280, 400, 320])
+@pytest.mark.parametrize("width", [1280, pytest.param(400, marks=pytest.mark.nightly), 320])
 def test_nothing_is_wider_than_the_window_of_a_desk_or_a_phone(dom_of, text, tmp_path, width):
     measure = "parent.postMessage([document.documentElement.scrollWidth - innerWidth, tree.open], '*')"
     page = driven(text, f"addEventListener('load', () => {measure});")

@@ -128,7 +128,13 @@ OTHER_HANDS = {
 }
 
 
-@pytest.mark.parametrize("hand", OTHER_HANDS)
+NIGHTLY = {"an empty regime", "SNOMEDCT:", "IRIs"}
+
+
+@pytest.mark.parametrize(
+    "hand",
+    [pytest.param(hand, marks=[pytest.mark.nightly] if hand in NIGHTLY else []) for hand in OTHER_HANDS],
+)
 def test_a_valid_table_of_another_hand_takes_every_decision(folder, hand):
     before = ecg_ontology.load(folder).codes
     table = folder / "routing.sssom.tsv"

@@ -188,8 +188,8 @@ def test_statuses_are_counted(onto):
 
 
 @given(st.text(max_size=24))
-def test_any_string_gets_an_answer(text):
-    route = ecg_ontology.load().route(text)
+def test_any_string_gets_an_answer(onto, text):
+    route = onto.route(text)
     assert (route.status is Status.invalid) == bool(malformation(text.strip()))
 
 

@@ -222,6 +222,10 @@ def test_groups_in_groups_beyond_all_reason_are_refused_at_once(tmp_path):
 def test_a_cell_too_long_to_be_decoded_is_refused(tmp_path):
     length = (1 << 25) // 12 + 1
     leads = pa.ListArray.from_arrays(np.arange(13) * length, np.zeros(12 * length, np.int8))
-    pq.write_table(pa.table({"signal": pa.ListArray.from_arrays([0, 12], leads)}), tmp_path / "a.parquet")
+    pq.write_table(
+        pa.table({"signal": pa.ListArray.from_arrays([0, 12], leads)}),
+        tmp_path / "a.parquet",
+        use_dictionary=False,
+    )
     with pytest.raises(InputError, match="must have at most 33,554,432 numbers"):
         ArrayFile(tmp_path / "a.parquet", Layout(500))

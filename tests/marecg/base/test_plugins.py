@@ -74,7 +74,7 @@ def test_an_objective_that_can_not_be_taken_is_refused(thing, kind, problem, off
 
 
 def test_an_objective_that_is_not_installed_is_refused_when_it_is_to_be_trained():
-    shape = ModelConfig(width=16, depth=1, heads=2, mlp_ratio=1, concept_width=8)
+    shape = ModelConfig(stride=50, positions=94, width=16, depth=1, heads=2, mlp_ratio=1, concept_width=8)
     parts = Parts(shape, MarEcg(shape), ecg_ontology.load())
     with pytest.raises(ConfigError, match=r"no objective uses these settings\. Install its package"):
         registry.NotInstalled(weight=2.0).build(parts)

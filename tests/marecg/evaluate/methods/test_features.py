@@ -21,7 +21,7 @@ from marecg.evaluate.methods.method import Method
 from marecg.evaluate.tasks.task import Recordings
 from marecg.model.config import ModelConfig
 
-TINY = ModelConfig(width=16, depth=1, heads=2, mlp_ratio=1, concept_width=8)
+TINY = ModelConfig(stride=50, positions=94, width=16, depth=1, heads=2, mlp_ratio=1, concept_width=8)
 
 
 class Source:
