@@ -1,1 +1,1 @@
-"""Every speed that the project states: ratios to named baselines in the same run (docs/performance.md)."""
+"""Measure the speeds in docs/performance.md, as ratios to baselines in the same run."""

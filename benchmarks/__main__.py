@@ -1,4 +1,4 @@
-"""`python -m benchmarks [ROW…]`, and what stands in `COMMANDS` in place of rows; each has `--help`."""
+"""Run benchmarks: `python -m benchmarks [ROW…]`, or `python -m benchmarks COMMAND`, as in `COMMANDS`."""
 
 import json
 import sys
@@ -15,7 +15,7 @@ from marecg.errors import EcgError
 
 
 def main(argv: Sequence[str]) -> int:
-    """Measure what the arguments name; the exit code is 2 where they name nothing that there is."""
+    """Run a command and return the exit code, which is 2 if an argument is invalid."""
     command, *rest = argv if argv and argv[0] in COMMANDS else ("rows", *argv)
     try:
         COMMANDS[command](rest)
@@ -26,103 +26,106 @@ def main(argv: Sequence[str]) -> int:
 
 
 def _rows(argv: Sequence[str]) -> None:
-    """Speed as ratios, each against a named baseline in the same run: see docs/performance.md."""
+    """Measure speed as ratios to baselines in the same run (docs/performance.md)."""
     parser = ArgumentParser("python -m benchmarks", description=_rows.__doc__)
-    parser.add_argument("rows", nargs="*", metavar="ROW", help="by name; all without")
+    parser.add_argument("rows", nargs="*", metavar="ROW", help="names of rows; all rows if omitted")
     parser.add_argument(
-        "--quick", action="store_true", help="fewer repeats, smaller sizes: a glance, no proof"
+        "--quick", action="store_true", help="fewer repeats and smaller sizes, for a rough estimate"
     )
-    parser.add_argument("--list", action="store_true", help="name the rows and measure none")
+    parser.add_argument("--list", action="store_true", help="list the rows without measuring them")
     parser.add_argument("--format", choices=("text", "json", "markdown"), default="text")
-    parser.add_argument("--out", type=Path, help="also write the JSON into a file")
-    given = parser.parse_args(argv)
-    rows, effort = table.choose(given.rows), QUICK if given.quick else FULL
-    if given.list:
+    parser.add_argument("--out", type=Path, help="also write the JSON to this file")
+    arguments = parser.parse_args(argv)
+    rows, effort = table.choose(arguments.rows), QUICK if arguments.quick else FULL
+    if arguments.list:
         print("\n".join(f"{row.name:<22}{row.reach!s:<8} {row.what} : {row.against}" for row in rows))
         return
     measured = []
     for each in table.measure(rows, effort):
         measured.append(each)
-        print(table.as_text(each), file=sys.stdout if given.format == "text" else sys.stderr, flush=True)
-    if given.format == "markdown":
+        stream = sys.stdout if arguments.format == "text" else sys.stderr
+        print(table.as_text(each), file=stream, flush=True)
+    if arguments.format == "markdown":
         print(table.as_markdown(measured))
-    _finish(given, table.as_json(measured, effort))
+    _finish(arguments, table.as_json(measured, effort))
 
 
 def _gpu(argv: Sequence[str]) -> None:
-    """How much of a GPU's matrix product a pretraining step reaches."""
+    """Measure the speed of pretraining on a GPU, relative to a matrix product."""
     parser = ArgumentParser("python -m benchmarks gpu", description=_gpu.__doc__)
-    parser.add_argument("--device", default="cuda", help="cuda, or cpu, which only shows that it runs")
-    parser.add_argument("--tiny", action="store_true", help="the tiny recipes and a small product")
+    parser.add_argument("--device", default="cuda", help="cuda, or cpu to check that the command works")
+    parser.add_argument("--tiny", action="store_true", help="use the tiny recipes and a small product")
     parser.add_argument("--batch-size", type=int, default=8, help="records per micro-batch")
-    parser.add_argument("--steps", type=int, default=20, help="steps that are timed")
+    parser.add_argument("--steps", type=int, default=20, help="number of timed steps")
     parser.add_argument("--recipe", nargs="+", choices=gpu.RECIPES, default=gpu.RECIPES)
     parser.add_argument("--variant", nargs="+", choices=tuple(gpu.VARIANTS), default=tuple(gpu.VARIANTS))
     parser.add_argument("--format", choices=("text", "json"), default="text")
-    parser.add_argument(
-        "--out", type=Path, help="also write the JSON into a file, anew after each measurement"
-    )
-    given = parser.parse_args(argv)
+    parser.add_argument("--out", type=Path, help="also write the JSON to this file, after each measurement")
+    arguments = parser.parse_args(argv)
 
-    def say(line: str) -> None:
-        print(line, file=sys.stdout if given.format == "text" else sys.stderr, flush=True)
+    def report(line: str) -> None:
+        print(line, file=sys.stdout if arguments.format == "text" else sys.stderr, flush=True)
 
-    device, sizes = gpu.device_named(given.device), (given.batch_size, given.steps)
+    device, sizes = gpu.device_named(arguments.device), (arguments.batch_size, arguments.steps)
     results = gpu.pretraining(
         device,
-        given.recipe,
-        given.variant,
+        arguments.recipe,
+        arguments.variant,
         *sizes,
-        say,
-        lambda results: _write(given.out, results),
-        tiny=given.tiny,
+        report,
+        lambda results: _write(arguments.out, results),
+        tiny=arguments.tiny,
     )
-    _finish(given, results)
+    _finish(arguments, results)
 
 
 def _rpeaks(argv: Sequence[str]) -> None:
-    """The R-peak detectors on synthetic records whose every beat is known."""
+    """Evaluate the R-peak detectors on synthetic records, or on annotated or labelled records."""
     parser = ArgumentParser("python -m benchmarks rpeaks", description=_rpeaks.__doc__)
-    parser.add_argument("--records", type=int, default=400, help="synthetic records")
-    parser.add_argument("--ludb", type=Path, help="LUDB's data folder, in place of synthetic records")
-    parser.add_argument("--folder", type=Path, nargs="+", help="labelled records, likewise")
-    parser.add_argument("--limit", type=int, default=100_000, help="records per folder")
-    given = parser.parse_args(argv)
-    real = [rates.ludb(given.ludb)] if given.ludb else []
-    real += [rates.by_label(given.folder, given.limit)] if given.folder else []
-    for line in chain.from_iterable(real) if real else rpeaks.table(given.records):
+    parser.add_argument("--records", type=int, default=400, help="number of synthetic records")
+    parser.add_argument("--ludb", type=Path, help="LUDB's data folder, instead of synthetic records")
+    parser.add_argument(
+        "--folder", type=Path, nargs="+", help="labelled records, instead of synthetic records"
+    )
+    parser.add_argument("--limit", type=int, default=100_000, help="maximum number of records per folder")
+    arguments = parser.parse_args(argv)
+    real = [rates.ludb(arguments.ludb)] if arguments.ludb else []
+    real += [rates.by_label(arguments.folder, arguments.limit)] if arguments.folder else []
+    for line in chain.from_iterable(real) if real else rpeaks.table(arguments.records):
         print(line)
 
 
 def _scale(argv: Sequence[str]) -> None:
-    """A start on millions of simulated records: seconds and memory of each stage."""
+    """Measure the time and memory of starting a training on millions of simulated records."""
     parser = ArgumentParser("python -m benchmarks scale", description=_scale.__doc__)
-    parser.add_argument("folder", type=Path, help="a new folder; the simulated corpus stays in it")
+    parser.add_argument("folder", type=Path, help="folder for the simulated corpus, which isn't removed")
     parser.add_argument("--records", type=int, default=10_000_000)
-    given = parser.parse_args(argv)
-    print(json.dumps(scale.scale(given.folder, given.records), indent=2))
+    arguments = parser.parse_args(argv)
+    print(json.dumps(scale.scale(arguments.folder, arguments.records), indent=2))
 
 
 def _delineation(argv: Sequence[str]) -> None:
-    """Intervals against those that people marked, see docs/evaluation/delineation.md."""
+    """Compare measured intervals with marks of cardiologists (docs/evaluation/delineation.md)."""
     parser = ArgumentParser("python -m benchmarks delineation", description=_delineation.__doc__)
     parser.add_argument("--ludb", type=Path, help="LUDB's data folder, with its annotations")
     parser.add_argument("--ptbxl", type=Path, help="PTB-XL's folder")
-    parser.add_argument("--machines", type=Path, help="a folder of hospital files that hold measurements")
-    parser.add_argument("--rank", type=int, default=1, help="0: from the earliest to the latest lead")
-    parser.add_argument("--limit", type=int, default=10_000, help="records per statement of PTB-XL")
-    given = parser.parse_args(argv)
-    lines = [delineation.ludb(given.ludb, given.rank)] if given.ludb else []
-    lines += [delineation.ptbxl(given.ptbxl, given.limit)] if given.ptbxl else []
-    lines += [delineation.machines(given.machines)] if given.machines else []
+    parser.add_argument("--machines", type=Path, help="folder of device files with measurements")
+    parser.add_argument("--rank", type=int, default=1, help="number of leads to ignore at either end")
+    parser.add_argument(
+        "--limit", type=int, default=10_000, help="maximum number of records per statement of PTB-XL"
+    )
+    arguments = parser.parse_args(argv)
+    lines = [delineation.ludb(arguments.ludb, arguments.rank)] if arguments.ludb else []
+    lines += [delineation.ptbxl(arguments.ptbxl, arguments.limit)] if arguments.ptbxl else []
+    lines += [delineation.machines(arguments.machines)] if arguments.machines else []
     for each in lines:
         for line in each:
             print(line, flush=True)
 
 
-def _finish(given: Namespace, results: Mapping[str, Any]) -> None:
-    _write(given.out, results)
-    if given.format == "json":
+def _finish(arguments: Namespace, results: Mapping[str, Any]) -> None:
+    _write(arguments.out, results)
+    if arguments.format == "json":
         print(json.dumps(results, indent=2))
 
 

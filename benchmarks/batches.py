@@ -1,4 +1,4 @@
-"""A micro-batch of noise with labels and beats, for steps whose losses nobody reads.
+"""Make a micro-batch of noise with labels and beats, for timing steps.
 
 Shapes: B records, C leads, L samples, K beats, N concepts, T patches.
 """
@@ -12,11 +12,11 @@ from marecg.model.batch import Batch, Supervision
 from marecg.recipes import Config
 
 CODES = (["164889003"], ["54329005"], ["426783006"], ["713427006"])
-"""Atrial fibrillation, anterior infarction, sinus rhythm, right bundle branch block."""
+"""Codes of the records: atrial fibrillation, anterior infarction, sinus rhythm, right bundle branch block."""
 
 
 def noise_batch(records: int, ontology: Ontology, config: Config) -> Batch:
-    """`records` records at the recipe's size, on the CPU; the same each time."""
+    """Return a batch at the recipe's size, on the CPU. It is always the same."""
     draw = torch.Generator().manual_seed(0)
     y = ontology.leaf_multi_hot([CODES[record % len(CODES)] for record in range(records)])
     window = config.data.window

@@ -1,7 +1,7 @@
-"""Activation checkpointing: peak memory and time of a step beside one that keeps everything.
+"""Measure activation checkpointing: peak memory and time of a step, relative to a step without it.
 
-Memory is what the operating system says of a process that takes one step. Run as a module it is such a
-process: `python -m benchmarks.checkpointing on 12`.
+Memory is the peak of a process that takes a single step. The process runs this module:
+`python -m benchmarks.checkpointing on 12`.
 
 Shapes: B records, T patches, C leads, D width.
 """
@@ -20,14 +20,14 @@ from marecg.model.config import ModelConfig
 from marecg.nn.encoder import Encoder
 
 DEEPER = 3
-"""Memory is compared at so many times the depth at which steps are timed: at the paper's 12 blocks."""
+"""Ratio of the depth for memory (the paper's 12 blocks) to the depth for time."""
 EVERY_TENSOR_MAPPED = {"MALLOC_MMAP_THRESHOLD_": "65536"}
-"""Has glibc hand freed tensors back, so that a peak counts tensors and not the holes between them."""
+"""Settings with which glibc returns freed tensors to the system. So the peak has no unused memory."""
 
 
 def memory(effort: Effort) -> list[float]:
-    """Peak memory with checkpointing over that without; the same each time, so it is taken once."""
-    kept = {}
+    """Return the peak memory with checkpointing divided by the peak without. It is measured only once."""
+    peak = {}
     for checkpointing in ("on", "off"):
         arguments = ["-m", "benchmarks.checkpointing", checkpointing, str(DEEPER * effort.depth)]
         done = subprocess.run(  # noqa: S603 — our own module
@@ -36,18 +36,18 @@ def memory(effort: Effort) -> list[float]:
             check=True,
             env=os.environ | EVERY_TENSOR_MAPPED,
         )
-        kept[checkpointing] = int(done.stdout)
-    return [kept["on"] / kept["off"]]
+        peak[checkpointing] = int(done.stdout)
+    return [peak["on"] / peak["off"]]
 
 
 def time(effort: Effort) -> list[float]:
-    """Seconds with checkpointing over those without."""
-    on, off = (_step(_encoder(checkpointing=which, depth=effort.depth)) for which in (True, False))
+    """Return the time of a step with checkpointing divided by the time without."""
+    on, off = (_step(_encoder(checkpointing=enabled, depth=effort.depth)) for enabled in (True, False))
     return costs(on, off, effort)
 
 
 def beyond_parameters(*, checkpointing: bool, depth: int) -> int:
-    """By how much this process grows in a step, parameters, gradients and buffers being there before."""
+    """Return by how much this process grows in a step. Parameters, gradients and buffers exist before."""
     encoder = _encoder(checkpointing=checkpointing, depth=depth)
     _step(encoder, patches=2)()
     step = _step(encoder)
@@ -64,15 +64,15 @@ def _encoder(*, checkpointing: bool, depth: int) -> Encoder:
 
 
 def _step(encoder: Encoder, patches: int = ModelConfig().context_patches) -> Action:
-    """A forward and backward pass of one record at full width."""
+    """Return a forward and backward pass of one record at full width."""
     x_BTCD = torch.randn(1, patches, len(LEADS), ModelConfig().width)
     return lambda: encoder(x_BTCD).sum().backward()
 
 
 def _largest() -> int:
-    """The most memory that this process had so far; only ratios of it are used."""
+    """Return the peak memory of this process. The unit depends on the system."""
     status = Path("/proc/self/status")
-    if status.exists():  # on Linux, getrusage also counts what the parent had before this process began
+    if status.exists():  # on Linux, getrusage includes the memory of the parent before the fork
         (line,) = (line for line in status.read_text(encoding="ascii").splitlines() if "VmHWM" in line)
         return int(line.split()[1])
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss

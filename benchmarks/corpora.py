@@ -1,4 +1,4 @@
-"""The synthetic corpora that the rows on preparing and reading share, made once per process.
+"""Provide synthetic corpora for the benchmarks. Each is made once per process.
 
 Shapes: C leads, L samples.
 """
@@ -18,13 +18,13 @@ from marecg.corpus.prepared import Corpus
 
 @cache
 def workspace() -> Path:
-    """A folder for this process; it goes when the process ends."""
+    """Return a folder for this process, which is removed when the process ends."""
     return Path(_temporary().name)
 
 
 @cache
 def records(number: int, seed: int = 0) -> Path:
-    """A folder of synthetic WFDB records."""
+    """Return a folder of synthetic WFDB records."""
     folder = workspace() / f"records-{number}-{seed}"
     write_corpus(folder, number, seed)
     return folder
@@ -32,7 +32,7 @@ def records(number: int, seed: int = 0) -> Path:
 
 @cache
 def prepared(number: int) -> Corpus:
-    """The same, prepared."""
+    """Return a prepared corpus of synthetic records."""
     folder = workspace() / f"corpus-{number}"
     prepare([records(number)], folder, jobs=1)
     return Corpus.open(folder)
@@ -40,7 +40,7 @@ def prepared(number: int) -> Corpus:
 
 @cache
 def long_record(samples: int, fs: int = 1000) -> Path:
-    """A folder with one record of so many samples: pulses at 75 a minute, and a little noise."""
+    """Return a folder with a single long record: pulses at 75 per minute, with a little noise."""
     folder = workspace() / f"samples-{samples}"
     folder.mkdir()
     rng = np.random.default_rng(0)

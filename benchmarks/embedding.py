@@ -1,4 +1,4 @@
-"""`embed` beside the bare forward pass of the same windows; ONNX Runtime beside torch.
+"""Measure `embed` relative to forward passes of the same windows, and ONNX Runtime relative to torch.
 
 Shapes: B records or windows, C leads, L samples.
 """
@@ -26,14 +26,14 @@ from marecg.recipes.overrides import override
 from marecg.use.export import INPUTS, export
 
 Batch = tuple[torch.Tensor, torch.Tensor, torch.Tensor]
-"""Windows [B, C, L] in mV, their valid samples [B], absent leads [B, C]."""
+"""Windows [B, C, L] in mV, numbers of valid samples [B], and absent leads [B, C]."""
 RECORDS = 128
 DEPTH = 2
-"""Blocks of the full encoder: what `embed` adds does not grow with them, so more would flatter it."""
+"""Number of blocks of the encoder. With more blocks, the overhead of `embed` would seem smaller."""
 
 
 def beside_forward(recipe: str, settings: Sequence[str], number: int, effort: Effort) -> list[float]:
-    """Records per second of `embed` over those of the forward passes of the same windows."""
+    """Return the speed of `embed`, relative to forward passes of the same windows."""
     config = override(by_name(recipe), settings).model
     model, x_BCL = MarEcg(config).eval(), _signals(number, config)
     batch = _windows(x_BCL, config)
@@ -49,24 +49,27 @@ def beside_forward(recipe: str, settings: Sequence[str], number: int, effort: Ef
 
 
 def two_processes(effort: Effort) -> list[float]:
-    """Two processes of one `embed` of `small` beside two `embed`s, each process with one thread."""
+    """Return the speed of one `embed` with two processes, relative to two calls of `embed`.
+
+    Each process has one thread. The model is `small`.
+    """
     model = workspace() / "small"
     MarEcg(by_name("small").model).save_pretrained(model)
     return beside_two_apart(partial(embedded, model), effort.of(RECORDS), effort, ending=".npz", threads=1)
 
 
 def embedded(model: Path, sources: Sequence[Path], out: Path, jobs: int) -> None:
-    """Embed folders of records; alone, a process has one thread too."""
+    """Embed folders of records. A call without other processes uses one thread."""
     if jobs == 1:
         torch.set_num_threads(1)
     embed_records(model, sources, out, readout="wide", jobs=jobs)
 
 
 def onnx_beside_torch(dynamic_int8: bool, effort: Effort) -> list[float]:
-    """Windows per second of ONNX Runtime over those of torch, with `small` and as many threads.
+    """Return the speed of ONNX Runtime relative to torch, with `small` and the same number of threads.
 
     Raises:
-        UsageError: the extra `marecg[onnx]` is not installed.
+        UsageError: the extra `marecg[onnx]` isn't installed.
     """
     model = MarEcg(by_name("small").model).eval()
     batch = _windows(_signals(2, model.config), model.config)
@@ -81,7 +84,7 @@ def onnx_beside_torch(dynamic_int8: bool, effort: Effort) -> list[float]:
 
 
 def _session(model: MarEcg, folder: Path, *, dynamic_int8: bool) -> Callable[[Batch], object]:
-    """The model exported, its products' weights in int8 if asked, as something that runs a batch."""
+    """Export a model, optionally with weights in int8, and return a function that runs a batch."""
     model.save_pretrained(folder / "model")
     file = export(folder / "model", "onnx", folder / "encoder.onnx").path
     runtime = import_module("onnxruntime")
@@ -96,22 +99,22 @@ def _session(model: MarEcg, folder: Path, *, dynamic_int8: bool) -> Callable[[Ba
 
 
 def quantised(file: Path, out: Path) -> Path:
-    """An exported encoder whose products multiply in int8; the scale of activations is found as they come."""
+    """Quantise an exported encoder to int8. The scale of activations is computed at run time."""
     exported = import_module("onnx").load(file)
-    del exported.graph.value_info[:]  # shapes that the quantiser transposes and then finds contradicted
+    del exported.graph.value_info[:]  # the quantiser transposes weights and would find these shapes wrong
     import_module("onnxruntime.quantization").quantize_dynamic(exported, out)
     return out
 
 
 def _signals(records: int, config: ModelConfig) -> np.ndarray[tuple[int, ...], np.dtype[np.float32]]:
-    """Noise as long as the encoder's context."""
+    """Return records of noise with the length of the encoder's context."""
     return np.random.default_rng(0).normal(size=(records, len(LEADS), config.context)).astype(np.float32)
 
 
 def _windows(x_BCL: np.ndarray[tuple[int, ...], np.dtype[np.float32]], config: ModelConfig) -> Batch:
-    """Everything that `embed` shows the encoder of some records."""
+    """Return all windows of records that `embed` passes to the encoder."""
     recordings = (recording(x_CL, config.fs, LEADS, config) for x_CL in x_BCL)
-    return stacked([window for whole in recordings for window in tta_windows(whole, config)], config)
+    return stacked([window for ecg in recordings for window in tta_windows(ecg, config)], config)
 
 
 FORWARD = "bare forward pass of the same windows"

@@ -1,4 +1,4 @@
-"""The encoder's arithmetic: its rate beside a bare matrix product's, its FLOP formula, what the heads add.
+"""Measure the encoder's FLOP rate relative to a matrix product, and check its FLOP formula.
 
 Shapes: B records, T patches, C leads, D width, K any width, L tokens of a plain transformer.
 """
@@ -26,9 +26,9 @@ from marecg.train.network import Network
 
 RECORDS, DEPTH = 2, 2
 PRODUCTS = 20
-"""Matrix products in a baseline's turn: about as long as the encoder's."""
+"""Number of matrix products in a turn of the baseline. They take about as long as the encoder."""
 VIT_TOKENS = 197
-"""A ViT-B/16's sequence: 14 × 14 patches and a class token."""
+"""Length of a sequence of ViT-B/16: 14 × 14 patches and a class token."""
 BACKBONE = (
     "model.tokens",
     "model.encoder",
@@ -37,29 +37,35 @@ BACKBONE = (
     "objectives.jepa.ema.module.0",
     "objectives.jepa.ema.module.1",
 )
-"""What the paper's share of the heads leaves out (§Computational efficiency), by its place in the network."""
+"""Modules that don't count as auxiliary heads in the paper (§Computational efficiency)."""
 
 
 class Work(NamedTuple):
-    """Something to time, and the FLOPs that it does."""
+    """Action to time, and its number of FLOPs."""
 
     run: Action
     flops: float
 
 
 def forward(effort: Effort) -> list[float]:
-    """The encoder's FLOP rate over that of F.linear on a matrix of its own shape."""
+    """Return the FLOP rate of the encoder's forward pass, divided by the rate of F.linear at its shape."""
     return _rates(_encoder(), _product(), effort)
 
 
 def both_ways(effort: Effort) -> list[float]:
-    """The same with a backward pass, which costs twice the forward one."""
+    """Return the FLOP rate of a forward and backward pass, divided by the rate of F.linear at its shape.
+
+    A backward pass has twice the FLOPs of a forward pass.
+    """
     keep_freed()  # as `marecg train` does
     return _rates(_encoder(backward=True), _product(), effort)
 
 
 def per_flop(effort: Effort) -> list[float]:
-    """The encoder's FLOP rate over that of torch's own transformer, in blocks of a ViT-B at equal FLOPs."""
+    """Return the encoder's FLOP rate, divided by the rate of torch's transformer with ViT-B blocks.
+
+    Both have the same number of FLOPs.
+    """
     encoder = _encoder()
     layer = nn.TransformerEncoderLayer(
         768, 12, 3072, dropout=0.0, activation="gelu", batch_first=True, norm_first=True
@@ -72,7 +78,10 @@ def per_flop(effort: Effort) -> list[float]:
 
 
 def formula(effort: Effort) -> list[float]:
-    """FLOPs by the formula over those that torch counts when attention is spelt out in matrix products."""
+    """Return the FLOPs by our formula, divided by the FLOPs that torch counts.
+
+    Attention must use matrix products, because torch can't count a fused kernel.
+    """
     config = ModelConfig(depth=1)
     with torch.device("meta"):
         encoder = Encoder(config.width, config.depth, config.heads, config.mlp_ratio)
@@ -83,9 +92,9 @@ def formula(effort: Effort) -> list[float]:
 
 
 def head_share(effort: Effort) -> list[float]:
-    """FLOPs of C3's forward pass outside encoder, decoder and predictor, over those of one encoder pass.
+    """Return the FLOPs of C3's auxiliary heads, divided by the FLOPs of a forward pass of the encoder.
 
-    Counted on tensors without values: nothing is computed. One block is enough, as blocks are not counted.
+    They are counted on meta tensors. The network has only one block, because blocks aren't counted.
     """
     config, ontology = override(c3(), ["model.depth=1"]), ecg_ontology.load()
     network = Network(config, ontology).to("meta")
@@ -124,7 +133,7 @@ def _product() -> Work:
 
 
 SHAPE = f"F.linear {RECORDS * len(LEADS) * ModelConfig().context_patches}×768×768, FLOP/s"
-ROWS = (  # what grows the heap comes last
+ROWS = (  # rows that use more memory come last, because they slow down later rows
     Row("encoder-forward", "encoder forward, fp32, FLOP/s", SHAPE, Reach("≥", 0.88), "1", forward),
     Row(
         "encoder-per-flop",

@@ -1,4 +1,4 @@
-"""The features that a probe computes, by a process per thread beside one process that has all threads."""
+"""Measure a probe's features with a process per thread, relative to one process with all threads."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -16,13 +16,16 @@ from marecg.model.mar_ecg import MarEcg
 from marecg.recipes import by_name
 
 RECORDS, FEWEST = 512, 128
-"""The fewest of which leaves have their support."""
+"""Number of records, and the minimum with which leaves have enough support."""
 REPEATS = 2
-"""Turns: each computes everything twice."""
+"""Maximum number of turns. In each turn, all features are computed twice."""
 
 
 def beside_one_process(effort: Effort) -> list[float]:
-    """Records per second with the size of `small`; the processes' start is counted, and nothing was kept."""
+    """Return the speed of several processes relative to one process, with a model of the size of `small`.
+
+    The start of the processes is included, and no features are reused.
+    """
     corpus = prepared(max(FEWEST, effort.of(RECORDS))).folder
     (task,) = Request().open(CORPUS, corpus)
     recordings = task.recordings
@@ -32,9 +35,9 @@ def beside_one_process(effort: Effort) -> list[float]:
     def features(methods: Sequence[Method]) -> None:
         extract(recordings, methods, workspace() / f"features-{next(numbers)}")
 
-    alone = [replace(method, apart=False) for method in methods]
+    in_one_process = [replace(method, apart=False) for method in methods]
     fewer = replace(effort, repeats=min(effort.repeats, REPEATS))
-    return speedups(lambda: features(methods), lambda: features(alone), fewer)
+    return speedups(lambda: features(methods), lambda: features(in_one_process), fewer)
 
 
 ROWS = (

@@ -1,10 +1,10 @@
-"""Pretraining on a GPU: how much of the machine's matrix product a step of C1 and of C3 reaches.
+"""Measure pretraining steps of C1 and C3 on a GPU, relative to the rate of a matrix product.
 
     python -m benchmarks gpu [--out gpu.json] [--batch-size 8] [--steps 20] [--variant eager compile …]
 
-Trains at full size in bf16 autocast on synthetic shards: plain, with torch.compile, with checkpointing, with
-AdamW's loop in place of the fused one, and with an attention of one's choice. Beside it stand the rate of an
-8192³ bf16 product of the same run, and the attention across the twelve leads under each of SDPA's backends.
+The steps are at full size in bf16 autocast on synthetic shards. Variants use torch.compile, checkpointing,
+an AdamW that isn't fused, or another backend of attention. The matrix product is 8192³ in bf16, in the same
+run. In addition, the attention across the twelve leads is timed with each of SDPA's backends.
 
 Shapes: B records, K any width.
 """
@@ -40,7 +40,14 @@ ONTOLOGY = ecg_ontology.load()
 
 
 class Variant(NamedTuple):
-    """How a step is run; `compile` is a mode of torch.compile or empty, `attention` a backend of SDPA."""
+    """Options of a step.
+
+    Attributes:
+        compile: mode of torch.compile, or "" for eager mode.
+        checkpointing: whether activations are checkpointed.
+        fused: whether AdamW is fused.
+        attention: backend of SDPA; None for torch's choice.
+    """
 
     compile: str = ""
     checkpointing: bool = False
@@ -59,20 +66,24 @@ VARIANTS = {
     "attention-cudnn": Variant(attention=SDPBackend.CUDNN_ATTENTION),
     "compile+attention-math": Variant(compile="default", attention=SDPBackend.MATH),
 }
-"""The last one has the compiler fuse what surrounds the attention's products."""
+"""Variants by name. In the last, the compiler can fuse operations with the products of the attention."""
 REACH = {"c1": 0.50, "c3": 0.45}
-"""What share of the product's rate the best variant of a recipe is to reach."""
+"""Target of each recipe's best variant: FLOP rate divided by the product's rate."""
 DATA = 0.02
-"""What share of the time fetching batches may take."""
+"""Target of the share of the time for fetching batches."""
 RECIPES = tuple(REACH)
 
 
 @dataclass(frozen=True)
 class Result:
-    """A recipe under a variant: its speed, or what went wrong.
+    """Speed of a recipe with a variant, or the problem that prevented the measurement.
 
-    `of_product` is the share of the matrix product's rate; `data_share` that of the time in which the host
-    fetched and pinned batches, most of it while the GPU was busy with the step before.
+    Attributes:
+        tflops: FLOP rate in TFLOP/s.
+        of_product: FLOP rate divided by the product's rate.
+        data_share: share of the time in which the host fetched and pinned batches. For most of this time, the
+            GPU was busy with the previous step.
+        problem: description of the problem; "" if there was none.
     """
 
     recipe: str
@@ -92,79 +103,80 @@ def pretraining(
     variants: Sequence[str],
     batch: int,
     steps: int,
-    say: Callable[[str], None],
-    keep: Callable[[dict[str, Any]], None] = lambda told: None,
+    report: Callable[[str], None],
+    keep: Callable[[dict[str, Any]], None] = lambda results: None,
     *,
     tiny: bool = False,
 ) -> dict[str, Any]:
-    """Measure recipes under variants, and attention across the leads under each of SDPA's backends.
+    """Measure recipes with variants, and attention across the leads with each of SDPA's backends.
 
     Args:
-        device: where to train; a CPU only shows that it runs.
-        recipes: out of c1 and c3.
-        variants: names out of `VARIANTS`.
+        device: device to train on. A CPU only shows that the benchmark works.
+        recipes: names from `RECIPES`.
+        variants: names from `VARIANTS`.
         batch: records per micro-batch.
-        steps: how many are timed.
-        say: takes the lines of a table as they come.
-        keep: takes all that is known, after each measurement: a run cut short is not for nothing.
-        tiny: the tiny recipes and a small product.
+        steps: number of timed steps.
+        report: function that is called with each line of the table.
+        keep: function that is called with all results so far, after each measurement.
+        tiny: use the tiny recipes and a small product.
 
     Returns:
-        Everything measured, ready for JSON.
+        All results, as values for JSON.
 
     Raises:
-        UsageError: there is no such recipe or variant.
+        UsageError: a recipe or variant is unknown.
     """
     for name, known in [(each, VARIANTS) for each in variants] + [(each, RECIPES) for each in recipes]:
         if name not in known:
-            raise UsageError(f"there is no {name!r} to measure", remedy=f"Choose from {', '.join(known)}")
+            raise UsageError(f"unknown recipe or variant {name!r}", remedy=f"Choose from {', '.join(known)}")
     size, calls = (256, 2) if tiny else (8192, 200)
     product = product_rate(device, size, calls)
-    told: dict[str, Any] = {"device": _name(device), "torch": torch.__version__, "batch": batch}
-    told |= {"fp32_products": torch.get_float32_matmul_precision(), "product_tflops": product / TERA}
-    told |= {"reach": REACH, "data_reach": DATA, "steps": [], "spatial": []}
-    say(
-        f"{told['device']}, torch {told['torch']}, product {product / TERA:.2f} TFLOP/s, "
-        f"what autocast leaves in fp32: {told['fp32_products']} (highest is without TF32)"
+    summary: dict[str, Any] = {"device": _name(device), "torch": torch.__version__, "batch": batch}
+    summary |= {"fp32_products": torch.get_float32_matmul_precision(), "product_tflops": product / TERA}
+    summary |= {"reach": REACH, "data_reach": DATA, "steps": [], "spatial": []}
+    report(
+        f"{summary['device']}, torch {summary['torch']}, product {product / TERA:.2f} TFLOP/s, "
+        f"precision of fp32 products: {summary['fp32_products']} (highest: no TF32)"
     )
-    say(f"{'':<32}{'records/s':>10}{'TFLOP/s':>9}{'of product':>11}{'data':>7}{'GB':>7}{'min/epoch':>11}")
+    report(f"{'':<32}{'records/s':>10}{'TFLOP/s':>9}{'of product':>11}{'data':>7}{'GB':>7}{'min/epoch':>11}")
     results: list[Result] = []
     for recipe in recipes:
         config = override(by_name(f"tiny-{recipe}" if tiny else recipe), [f"train.batch_size={batch}"])
         for name in variants:
             results.append(measured(config, name, device, steps, product))
-            told["steps"].append(asdict(results[-1]))
-            say(line(results[-1]))
-            keep(told)
-        say(best([each for each in results if each.recipe == config.name], REACH[recipe]))
+            summary["steps"].append(asdict(results[-1]))
+            report(line(results[-1]))
+            keep(summary)
+        report(best([each for each in results if each.recipe == config.name], REACH[recipe]))
     for backend in BACKENDS:
         timed = spatial(backend, device, 1 if tiny else batch, calls)
-        told["spatial"].append(timed)
+        summary["spatial"].append(timed)
         ms = timed["problem"] or f"{timed['ms']:.3f} ms"
-        say(f"12×12 attention, {timed['backend']:<20} {ms}")
-        keep(told)
-    return told
+        report(f"12×12 attention, {timed['backend']:<20} {ms}")
+        keep(summary)
+    return summary
 
 
 def device_named(name: str) -> torch.device:
-    """A device to train on. Raises `UsageError` where there is none of that name."""
+    """Return a device by name. Raises `UsageError` if there is no such device."""
     gpus = torch.cuda.device_count() if torch.cuda.is_available() else 0
     if name == "cuda" and not gpus:
-        raise UsageError("no CUDA device", where="--device", remedy="--device cpu --tiny shows that it runs")
+        remedy = "To check that the benchmark works, use --device cpu --tiny"
+        raise UsageError("no CUDA device", where="--device", remedy=remedy)
     known = [*(["cuda"] if gpus else []), *(f"cuda:{number}" for number in range(gpus)), "cpu"]
     if name not in known:
-        problem = f"there is no device {name!r} here"
+        problem = f"unknown device {name!r}"
         raise UsageError(problem, where="--device", remedy=f"Choose from {', '.join(known)}")
     return torch.device(name)
 
 
 def measured(config: Config, name: str, device: torch.device, steps: int, product: float) -> Result:
-    """Train for some steps; running out of memory, or a compiler that fails, is a result too."""
+    """Train for some steps. If an error occurs, for example in the compiler, it is the result."""
     try:
         return _train(config, name, device, steps, product)
-    except Exception as error:  # noqa: BLE001 (whatever a compiler or a driver raises, the others are yet to come)
+    except Exception as error:  # noqa: BLE001 (an error in one variant must not stop the other variants)
         return Result(config.name, name, problem=in_short(error))
-    finally:  # nothing of one variant may count as the next one's memory, or use up its recompilations
+    finally:  # a variant mustn't influence the memory or the recompilations of the next variant
         torch.compiler.reset()
         gc.collect()
         if device.type == "cuda":
@@ -223,14 +235,14 @@ def _train(config: Config, name: str, device: torch.device, steps: int, product:
 
 
 def stream(config: Config, batches: int) -> Iterator[Batch]:
-    """Micro-batches from the shards of a synthetic corpus."""
+    """Return an iterator over micro-batches from the shards of a synthetic corpus."""
     corpus = prepared(4 * config.train.batch_size)
     supervision = supervise(config, corpus, ONTOLOGY)
     return iter(BatchStream(corpus, supervision, config.train.batch_size, batches, seed=0))
 
 
 def line(result: Result) -> str:
-    """A row of the table."""
+    """Format a row of the table."""
     head = f"{f'{result.recipe} {result.variant}':<32}"
     if result.problem:
         return f"{head}{result.problem}"
@@ -241,7 +253,7 @@ def line(result: Result) -> str:
 
 
 def best(results: Sequence[Result], reach: float) -> str:
-    """The variant that comes nearest to the product's rate, beside what is to be reached."""
+    """Return a line with a recipe's fastest variant and the target. A missed target is marked with `!`."""
     found = max(results, key=lambda result: result.of_product)
     data = f"data {found.data_share:.3f} (reach < {DATA})"
     missed = "" if found.of_product >= reach and found.data_share < DATA else " !"

@@ -1,6 +1,6 @@
-"""What a device reaches at best: the rate of a matrix product, and attention across the twelve leads.
+"""Time a matrix product, and attention across the twelve leads.
 
-Shapes: records and their patches come first, then leads, heads and the width of a head.
+Axes: records and their patches, leads, heads, width of a head.
 """
 
 import time
@@ -25,37 +25,37 @@ BACKENDS = (
 
 
 def product_rate(device: torch.device, size: int, calls: int) -> float:
-    """FLOP/s of a square bf16 product; many calls bring the clocks to where long work has them."""
+    """Return the FLOP/s of a square bf16 product. Many calls bring the clocks to their long-term rate."""
     a, b = (torch.randn(size, size, device=device, dtype=torch.bfloat16) for _ in range(2))
     return 2 * size**3 / per_call(lambda: a @ b, device, calls)
 
 
 def under(backend: SDPBackend | None) -> AbstractContextManager[None]:
-    """Attention under one of SDPA's backends, or as torch chooses."""
+    """Return a context in which attention uses a backend of SDPA, or torch's choice if None."""
     return nullcontext() if backend is None else sdpa_kernel(backend)
 
 
 def spatial(backend: SDPBackend | None, device: torch.device, records: int, calls: int) -> dict[str, Any]:
-    """Milliseconds of attention across the leads, forward and backward, under one backend."""
+    """Time attention across the leads, forward and backward, with a backend. Return a row for JSON."""
     model = ModelConfig()
     shape = (records * model.context_patches, len(LEADS), model.heads, model.width // model.heads)
     parts = [torch.randn(shape, device=device, dtype=torch.bfloat16, requires_grad=True) for _ in range(3)]
 
     def both_ways() -> None:
-        query, key, value = (part.transpose(1, 2) for part in parts)  # as the encoder hands them over
+        query, key, value = (part.transpose(1, 2) for part in parts)  # the same strides as in the encoder
         scaled_dot_product_attention(query, key, value).sum().backward()  # type: ignore[no-untyped-call]
 
-    told = {"backend": "torch's choice" if backend is None else backend.name, "ms": 0.0, "problem": ""}
+    row = {"backend": "torch's choice" if backend is None else backend.name, "ms": 0.0, "problem": ""}
     try:
         with under(backend):
-            told["ms"] = per_call(both_ways, device, calls) * 1e3
+            row["ms"] = per_call(both_ways, device, calls) * 1e3
     except RuntimeError as error:
-        told["problem"] = in_short(error)
-    return told
+        row["problem"] = in_short(error)
+    return row
 
 
 def per_call(action: Callable[[], object], device: torch.device, calls: int) -> float:
-    """Seconds per call, after one that isn't counted."""
+    """Return the seconds per call, after a first call that isn't counted."""
     action()
     synchronise(device)
     start = time.perf_counter()
@@ -66,13 +66,13 @@ def per_call(action: Callable[[], object], device: torch.device, calls: int) -> 
 
 
 def synchronise(device: torch.device) -> None:
-    """Wait until a GPU has done what it was given."""
+    """Wait until a GPU has finished all its work."""
     if device.type == "cuda":
         torch.cuda.synchronize(device)
 
 
 def in_short(error: Exception) -> str:
-    """The first line of what went wrong."""
+    """Return the first line of an error."""
     if isinstance(error, torch.OutOfMemoryError):
         return "out of memory"
     return f"{type(error).__name__}: {str(error).strip()}".splitlines()[0]

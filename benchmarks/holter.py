@@ -1,4 +1,4 @@
-"""What a day of ECG takes of memory beside an hour of the same."""
+"""Measure the memory that a recording of a day needs, relative to a recording of an hour."""
 
 import os
 import subprocess
@@ -20,7 +20,7 @@ FS, HOURS = 250, 24
 
 
 def peaks(command: str, options: tuple[str, ...], effort: Effort) -> list[float]:
-    """The resident peak of a command over a recording of a day, over that of an hour, once."""
+    """Return a command's peak memory for a recording of a day, divided by its peak for an hour."""
     model = [str(_model())] if command != "prepare" else []
     day, hour = (_peak([command, *model, str(_holter(hours)), *options]) for hours in (effort.of(HOURS), 1))
     return [day / hour]
@@ -28,18 +28,19 @@ def peaks(command: str, options: tuple[str, ...], effort: Effort) -> list[float]
 
 def _peak(argv: list[str]) -> int:
     tool, out = str(Path(sys.executable).with_name("marecg")), workspace() / "holter-out"
-    given = [each.format(out=f"{out}-{os.urandom(4).hex()}") for each in argv]
-    with subprocess.Popen([tool, *given], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:  # noqa: S603 — ours
+    arguments = [argument.format(out=f"{out}-{os.urandom(4).hex()}") for argument in argv]
+    process = subprocess.Popen([tool, *arguments], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)  # noqa: S603 — ours
+    with process:
         _, status, usage = os.wait4(process.pid, 0)
         process.returncode = os.waitstatus_to_exitcode(status)
     if process.returncode:
-        raise subprocess.CalledProcessError(process.returncode, given)
+        raise subprocess.CalledProcessError(process.returncode, arguments)
     return usage.ru_maxrss
 
 
 @cache
 def _holter(hours: int) -> Path:
-    """A recording of so many hours: ten synthetic seconds again and again."""
+    """Return the folder of a recording of `hours` hours, which repeats ten synthetic seconds."""
     folder = workspace() / f"holter-{hours}"
     folder.mkdir()
     record = next(iter(find_inputs([records(1)]).values())).read()
@@ -55,7 +56,7 @@ def _holter(hours: int) -> Path:
 
 @cache
 def _model() -> Path:
-    """A small model that has learnt nothing."""
+    """Return the folder of a small untrained model."""
     torch.manual_seed(0)
     model = MarEcg(tiny().model)
     model.save_pretrained(workspace() / "holter-model")

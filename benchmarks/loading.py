@@ -1,4 +1,4 @@
-"""The loader: whole batches from memory maps, beside a DataLoader that reads one WFDB record after another.
+"""Measure our loader, which reads batches from memory maps, relative to a DataLoader of WFDB records.
 
 Shapes: C leads, L samples.
 """
@@ -20,11 +20,11 @@ from marecg.train.data import supervise
 
 RECORDS, BATCH = 512, 64
 EPOCHS = 20
-"""Of ours to one of the baseline's, so that both turns are long enough to time."""
+"""Number of epochs of our loader for each epoch of the baseline, so that both turns are long enough."""
 
 
 class WfdbRecords(Dataset[Tensor]):
-    """Records read as they are asked for, cut or padded to the window; nothing is resampled or detected."""
+    """WFDB records, cut or padded to the window. They aren't resampled, and no beats are detected."""
 
     def __init__(self, names: list[str], window: int) -> None:
         self.names = names
@@ -33,15 +33,15 @@ class WfdbRecords(Dataset[Tensor]):
     def __len__(self) -> int:
         return len(self.names)
 
-    def __getitem__(self, place: int) -> Tensor:
-        signal_LC = wfdb.rdrecord(self.names[place]).p_signal[: self.window]
+    def __getitem__(self, number: int) -> Tensor:
+        signal_LC = wfdb.rdrecord(self.names[number]).p_signal[: self.window]
         x_CL = np.zeros((len(LEADS), self.window), np.float32)
         x_CL[:, : len(signal_LC)] = signal_LC.T
         return torch.from_numpy(x_CL)
 
 
 def loader(effort: Effort) -> list[float]:
-    """Records per second of ours, supervision included, over the DataLoader's."""
+    """Return the records per second of our loader, including supervision, relative to the DataLoader."""
     number = effort.of(RECORDS)
     corpus = prepared(number)
     supervision = supervise(c3(), corpus, corpus.ontology())

@@ -1,4 +1,7 @@
-"""`marecg probe --baseline minirocket` beside the same without it: whether two libraries' threads fight."""
+"""Measure `marecg probe --baseline minirocket`, relative to a probe without this baseline.
+
+The ratio is large if the threads of two libraries compete.
+"""
 
 from functools import cache
 from itertools import count
@@ -16,12 +19,15 @@ from marecg.recipes import by_name
 from marecg_research.minirocket import minirocket
 
 RECORDS, FEWEST = 256, 64
-"""The fewest of which two leaves have their support."""
+"""Number of records, and the minimum with which two leaves have enough support."""
 LEAVES = ("NSR", "AF")
 
 
 def beside_minirocket(effort: Effort) -> list[float]:
-    """Seconds of a probe with MiniRocket over those of one without; neither finds features kept."""
+    """Return the time of a probe with MiniRocket divided by the time of a probe without it.
+
+    No features are reused.
+    """
     corpus, run, numbers = _corpus(max(FEWEST, effort.of(RECORDS))), _run(), count()
 
     def probe(*baselines: Baseline) -> None:
@@ -34,7 +40,7 @@ def beside_minirocket(effort: Effort) -> list[float]:
 
 @cache
 def _corpus(records: int) -> Path:
-    """A prepared corpus of two leaves."""
+    """Return a prepared corpus with two leaves."""
     source, folder = workspace() / "two-leaves", workspace() / "two-leaves-prepared"
     write_corpus(source, records, seed=0, diagnoses=LEAVES)
     prepare([source], folder, jobs=1)
@@ -43,7 +49,7 @@ def _corpus(records: int) -> Path:
 
 @cache
 def _run() -> Path:
-    """A run whose model has the size of `small`; what it has learnt is no matter of time."""
+    """Return a run whose model has the size of `small`. It is untrained, which doesn't affect the time."""
     folder = workspace() / "run"
     MarEcg(by_name("small").model).save_pretrained(folder / "model")
     return folder

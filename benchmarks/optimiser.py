@@ -1,4 +1,4 @@
-"""What follows a backward pass, AdamW and the EMA: all parameters in one call, beside a loop over them."""
+"""Measure AdamW and the EMA on all parameters at once, relative to a loop over parameters."""
 
 import copy
 
@@ -11,7 +11,7 @@ from marecg.nn.encoder import Encoder
 
 
 def adamw(effort: Effort) -> list[float]:
-    """The fused optimiser beside torch's loop over parameters."""
+    """Return the speed of the fused AdamW, relative to torch's loop over parameters."""
     fast, slow = _encoder(effort), _encoder(effort)
     for encoder in (fast, slow):
         for parameter in encoder.parameters():
@@ -22,7 +22,7 @@ def adamw(effort: Effort) -> list[float]:
 
 
 def ema(effort: Effort) -> list[float]:
-    """The EMA's one lerp beside θ' ← m θ' + (1 − m) θ, parameter by parameter."""
+    """Return the speed of the EMA's single lerp, relative to θ' ← m θ' + (1 − m) θ for each parameter."""
     encoder = _encoder(effort)
     followed, looped = Ema(encoder), copy.deepcopy(encoder)
 

@@ -1,4 +1,4 @@
-"""Preparing a corpus, beside the plain loop of wfdb and NeuroKit2; bytes on disk beside raw int16.
+"""Measure the preparation of a corpus, relative to a loop with wfdb and NeuroKit2; and its size on disk.
 
 Shapes: C leads, L samples.
 """
@@ -30,13 +30,16 @@ from marecg.corpus.workers import workers
 
 RECORDS = 512
 PAPER_RECORDS = 40_721
-"""Of the paper's pretraining corpus (§subsec:pretrain-corpus)."""
+"""Number of records in the paper's pretraining corpus (§subsec:pretrain-corpus)."""
 LONG, SHORT = 115_200, 10_000
-"""Samples at 1000 Hz: PTB's longest records, and ten seconds."""
+"""Number of samples at 1000 Hz in PTB's longest records, and in ten seconds."""
 
 
 def one_process(effort: Effort) -> list[float]:
-    """Our preparation beside what a script would do, which judges, hashes and writes nothing."""
+    """Return the speed of our preparation, relative to a simple script.
+
+    The script doesn't check, hash or write anything.
+    """
     candidates = some_records(effort)
     return speedups(
         lambda: in_blocks(candidates),
@@ -46,7 +49,7 @@ def one_process(effort: Effort) -> list[float]:
 
 
 def over_reading(effort: Effort) -> list[float]:
-    """Time of our preparation over that of our reading and resampling alone."""
+    """Return the time of our preparation divided by the time of reading and resampling."""
     candidates, config = some_records(effort), CorpusConfig()
 
     def read() -> None:
@@ -58,7 +61,7 @@ def over_reading(effort: Effort) -> list[float]:
 
 
 def some_records(effort: Effort) -> list[Candidate]:
-    """Synthetic records; memory stays with the process, as where they are prepared."""
+    """Return synthetic records. Freed memory is kept by the process, as in `marecg prepare`."""
     keep_freed()
     return find([records(effort.of(RECORDS))])[: effort.of(RECORDS // 2)]
 
@@ -70,7 +73,7 @@ def in_blocks(candidates: Sequence[Candidate]) -> None:
 
 
 def plain_way(candidate: Candidate) -> NDArray[np.float32]:
-    """wfdb, scipy, and NeuroKit2's own pipeline for the peaks."""
+    """Prepare a record as a simple script would, with wfdb, scipy and NeuroKit2."""
     record = wfdb.rdrecord(str(candidate.file.with_suffix("")))
     order = [record.sig_name.index(lead) for lead in LEADS]
     x_CL = record.p_signal.T[order]
@@ -84,37 +87,43 @@ def plain_way(candidate: Candidate) -> NDArray[np.float32]:
 
 
 def two_processes(effort: Effort) -> list[float]:
-    """Two workers of one preparation beside two preparations; turns of a second or two scatter by a tenth."""
+    """Return the speed of two workers of one preparation, relative to two preparations at the same time.
+
+    There are more repeats, because turns are short and vary by a tenth.
+    """
     return beside_two_apart(prepared_by, effort.of(RECORDS), replace(effort, repeats=3 * effort.repeats))
 
 
 def prepared_by(sources: Sequence[Path], out: Path, jobs: int) -> None:
-    """Prepare folders of records."""
+    """Prepare folders of records. This function can be sent to another process."""
     prepare(sources, out, jobs=jobs)
 
 
 def whole_corpus(effort: Effort) -> list[float]:
-    """Seconds in which two processes would prepare the paper's corpus, over sixty.
+    """Return the minutes in which two processes would prepare the paper's corpus.
 
-    They are started and prepare some records. The rest is extrapolated from what as many more add, when the
-    processes are running. What the command itself loads is left out.
+    The time is extrapolated from two measurements: the first includes the start of the processes, and the
+    second has twice as many records. The imports of the command aren't included.
     """
-    some, numbers = effort.of(RECORDS), count()
-    one, another = (records(some, seed=seed) for seed in (1, 2))
+    number, numbers = effort.of(RECORDS), count()
+    first, second = (records(number, seed=seed) for seed in (1, 2))
 
     def took(*sources: Path) -> float:
         return seconds(lambda: prepare(sources, workspace() / f"paper-{next(numbers)}", jobs=2))
 
     def turn() -> float:
-        with workers(2 * some, 2, None):
-            start, again, more = took(one), took(one), took(one, another)
-        return (start + (PAPER_RECORDS - some) / some * (more - again)) / 60
+        with workers(2 * number, 2, None):
+            start, again, twice = took(first), took(first), took(first, second)
+        return (start + (PAPER_RECORDS - number) / number * (twice - again)) / 60
 
     return [turn() for _ in range(effort.repeats)]
 
 
 def long_records(effort: Effort) -> list[float]:
-    """Time of 115-s records over that of 10-s ones: they are cropped before they are resampled."""
+    """Return the time for 115-s records divided by the time for 10-s records.
+
+    Long records should take no longer, because they are cropped before they are resampled.
+    """
     long, short = (find([long_record(samples)]) * effort.of(40) for samples in (LONG, SHORT))
     return costs(
         lambda: in_blocks(long),
@@ -124,7 +133,7 @@ def long_records(effort: Effort) -> list[float]:
 
 
 def bytes_on_disk(effort: Effort) -> list[float]:
-    """All files of a corpus over its records' windows as raw int16."""
+    """Return the size of a corpus' files divided by the size of its windows as raw int16."""
     corpus = prepared(effort.of(RECORDS))
     raw = len(corpus) * len(LEADS) * corpus.config.window * 2
     return [sum(path.stat().st_size for path in corpus.folder.rglob("*") if path.is_file()) / raw]

@@ -1,6 +1,6 @@
-"""The linear probe beside what most do: 100 epochs of Adam, on features of the five tasks' sizes.
+"""Measure the linear probe relative to 100 epochs of Adam, on simulated features of the five tasks' sizes.
 
-Shapes: M records, B of a batch, K classes, F features, G hidden causes.
+Shapes: M records, B records of a batch, K classes, F features, G hidden causes.
 """
 
 from collections.abc import Iterator
@@ -22,18 +22,18 @@ EPOCHS, BATCH = 100, 16
 FRACTIONS = (0.01, 0.1, 1.0)
 FEATURES = 768
 STRENGTH = 1e-2
-"""C where both sides fit one strength."""
+"""C for fits at a single strength."""
 SAME = 1.01
-"""How far above the least objective Adam may end on the whole of a task to have found the same optimum.
+"""Maximum ratio of Adam's objective to the least objective, on all records of a task.
 
-On a hundredth of it 100 epochs are too few steps: Adam ends up to twice above, and is given no more.
+On a hundredth of the records, 100 epochs are too few: Adam's objective is up to twice the least objective.
 """
 SMALLER, REPEATS = 4, 2
-"""A quarter of the records and two turns: Adam takes minutes for all of them."""
+"""Divisor of the number of records, and number of turns. Adam would take minutes for all records."""
 
 
 class Turn(NamedTuple):
-    """Seconds over all tasks and fractions: Adam's, ours at one strength, ours with the choice."""
+    """Seconds over all tasks and fractions: Adam, our probe at one strength, and our probe's choice."""
 
     adam: float
     one: float
@@ -41,7 +41,7 @@ class Turn(NamedTuple):
 
 
 class Size(NamedTuple):
-    """Training records and classes of a task."""
+    """Number of training records and classes of a task."""
 
     records: int
     classes: int
@@ -54,16 +54,16 @@ TASKS = {
     "ptbxl-rhythm": Size(16_832, 12),
     "cpsc2018": Size(4_950, 9),
 }
-"""The five tasks, as MERL's tables split them."""
+"""Sizes of the five tasks in MERL's split."""
 
 
 def one_strength(effort: Effort) -> list[float]:
-    """Seconds of Adam over ours, all tasks and fractions together, each fitted at one strength."""
+    """Return the time of Adam divided by our time, for fits at one strength."""
     return [turn.adam / turn.one for turn in _turns(effort)]
 
 
 def whole_choice(effort: Effort) -> list[float]:
-    """The same, but ours tries its strengths and chooses by val, and Adam has its strength given."""
+    """Return the time of Adam at one strength, divided by our time for choosing the strength on val."""
     return [turn.adam / turn.choice for turn in _turns(effort)]
 
 
@@ -84,7 +84,7 @@ def _turns(effort: Effort) -> list[Turn]:
 
 
 def _parts(effort: Effort) -> Iterator[tuple[Part, Part]]:
-    """Train and val of every task and fraction."""
+    """Yield train and val for each task and fraction."""
     for size in TASKS.values():
         records = effort.of(size.records) // SMALLER
         val = correlated(records // 8, size.classes, seed=1)
@@ -93,7 +93,7 @@ def _parts(effort: Effort) -> Iterator[tuple[Part, Part]]:
 
 
 def correlated(records: int, classes: int, seed: int) -> Part:
-    """Correlated features, as encoders give them, and labels that follow some of them."""
+    """Simulate correlated features, similar to an encoder's features, and labels that depend on them."""
     generator = np.random.default_rng(seed)
     mixing_GF = np.random.default_rng(99).normal(size=(64, FEATURES))
     hidden_MG = generator.normal(size=(records, 64))
@@ -103,7 +103,7 @@ def correlated(records: int, classes: int, seed: int) -> Part:
 
 
 def adam_loop(train: Part, strength: float) -> float:
-    """100 epochs of Adam on standardised features, at one L2 strength: the objective that it ends at."""
+    """Train with Adam on standardised features at an L2 strength, and return the final objective."""
     torch.manual_seed(0)
     x_MF = torch.from_numpy((train.x_MF - train.x_MF.mean(0)) / train.x_MF.std(0)).float()
     y_MK = torch.from_numpy(train.y_MK).float()
@@ -122,7 +122,7 @@ def adam_loop(train: Part, strength: float) -> float:
 
 
 def least(train: Part, strength: float) -> float:
-    """The objective at the optimum."""
+    """Return the objective at the optimum."""
     x_MF = StandardScaler().fit_transform(train.x_MF)
     fits = [
         LogisticRegression(C=strength, tol=EXACT, max_iter=LONGEST).fit(x_MF, y_M) for y_M in train.y_MK.T
@@ -134,7 +134,7 @@ def least(train: Part, strength: float) -> float:
 def objective(
     y_MK: NDArray[np.uint8], logits_MK: NDArray[np.float64], weights: NDArray[np.float64], strength: float
 ) -> float:
-    """The cross-entropy summed over classes plus ‖w‖² / 2C, per record; C is `strength`."""
+    """Return the objective per record: cross-entropy, summed over classes, plus ‖w‖² / (2 · `strength`)."""
     entropy = (np.logaddexp(0, logits_MK) - y_MK * logits_MK).sum()
     return float((entropy + (weights**2).sum() / (2 * strength)) / len(y_MK))
 

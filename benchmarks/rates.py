@@ -1,4 +1,4 @@
-"""Heart rates of real records by their labels, and R-peaks against those that cardiologists marked in LUDB.
+"""Evaluate heart rates on labelled records, and R-peaks on beats that cardiologists marked in LUDB.
 
     python -m benchmarks rpeaks --ludb ludb/data --folder ptb-xl chapman code15
 
@@ -28,14 +28,17 @@ LABELS = {
     "sinus bradycardia": ("scp:SBRAD", "426177001"),
     "atrial fibrillation": ("scp:AFIB", "164889003"),
 }
-"""Codes of a row's records; a record may be in several rows."""
-SLOW, FASTER, APART = 50, 1.25, (0.1, 0.15)
-"""Beats per minute below which a record is in a row of its own; what lead I alone may count, and by what the
-two detectors may differ."""
+"""Codes of the records in each row. A record may be in several rows."""
+SLOW = 50
+"""Beats per minute below which a record is in the row of slow records."""
+FASTER = 1.25
+"""Ratio of the rate in lead I to the rate in all leads, above which the record is counted."""
+DISAGREE = (0.1, 0.15)
+"""Relative differences between the two detectors, above which the record is counted."""
 
 
 def ludb(folder: Path) -> Iterator[str]:
-    """Sensitivity and predictive value of both detectors on beats that most leads mark."""
+    """Yield a line per detector: sensitivity and predictive value on the beats marked in most leads."""
     headers = sorted(folder.glob("*.hea"), key=lambda path: int(path.stem))
     records = [wfdb.rdrecord(str(header.with_suffix(""))) for header in headers]
     beats = [np.array(marked_beats(header), np.int64) for header in headers]
@@ -45,23 +48,23 @@ def ludb(folder: Path) -> Iterator[str]:
         for record, marked in zip(records, beats, strict=True):
             found = detector(record.p_signal.T, record.fs)
             inside = found[(found >= marked[0] - FS // 4) & (found <= marked[-1] + FS // 4)]
-            answers.append(inside)  # LUDB leaves the first and the last beats unmarked
+            answers.append(inside)  # the first and last beats have no marks in LUDB
             annotated.append((np.zeros(record.sig_len), marked))
-        one = score(_answering(answers), annotated)
+        scored = score(_answering(answers), annotated)
         yield (
-            f"LUDB, {name} detector: {sum(map(len, beats))} beats, sensitivity {one.sensitivity:.4f}, "
-            f"predictive value {one.predictive_value:.4f}"
+            f"LUDB, {name} detector: {sum(map(len, beats))} beats, sensitivity {scored.sensitivity:.4f}, "
+            f"predictive value {scored.predictive_value:.4f}"
         )
 
 
 def _answering(answers: Sequence[Peaks]) -> Callable[[NDArray[np.float64]], Peaks]:
-    """A detector that gives one answer after the other."""
-    left = iter(answers)
-    return lambda _: next(left)
+    """Return a detector that returns the next of the answers at each call."""
+    remaining = iter(answers)
+    return lambda _: next(remaining)
 
 
 def by_label(folders: Sequence[Path], limit: int) -> Iterator[str]:
-    """Per label the records, those without a rate, and how often detectors disagree."""
+    """Yield a line per label: number of records, records without a rate, and disagreements of detectors."""
     rows: dict[str, list[dict[str, float]]] = defaultdict(list)
     for folder in folders:
         for name, candidate in sorted(find_inputs([folder]).items())[:limit]:
@@ -76,23 +79,23 @@ def by_label(folders: Sequence[Path], limit: int) -> Iterator[str]:
             for label in (*labels, *slow, "all"):
                 rows[label].append(counts)
     for label, records in rows.items():
-        table = {key: np.array([one[key] for one in records]) for key in records[0]}
-        apart = [int((table["apart"] > share).sum()) for share in APART]
+        table = {key: np.array([counts[key] for counts in records]) for key in records[0]}
+        disagree = [int((table["difference"] > share).sum()) for share in DISAGREE]
         fast = int((table["lead_i"] > FASTER * table["rate"]).sum())
         yield (
             f"{label}: {len(records)} records, {int(np.isnan(table['rate']).sum())} without a rate, "
-            f"detectors differ by 10 % in {apart[0]} and 15 % in {apart[1]}, "
+            f"detectors differ by 10 % in {disagree[0]} and 15 % in {disagree[1]}, "
             f"lead I alone is above 1.25 × in {fast}"
         )
 
 
 def _counted(x_KL: NDArray[np.float32], fs: float, leads: Sequence[str]) -> dict[str, float]:
-    """A record's rate, NaN for a dash; that of lead I alone, and by which share the two detectors differ."""
+    """Return a record's rate (NaN if it is missing), its rate in lead I, and the detectors' difference."""
     mv_KL = np.nan_to_num(resample(x_KL, fs, FS))
-    one = mv_KL[leads.index("I")] if "I" in leads else mv_KL[0]
+    lead_L = mv_KL[leads.index("I")] if "I" in leads else mv_KL[0]
     rates = []
-    for peaks in (detect_best(mv_KL, FS), detect_again(mv_KL, FS), detect(one, FS)):
+    for peaks in (detect_best(mv_KL, FS), detect_again(mv_KL, FS), detect(lead_L, FS)):
         rates.append(beats_per_minute(peaks, FS) if len(peaks) >= LEAST_BEATS else np.nan)
-    told = measure(mv_KL, FS, leads).rate
-    apart = abs(rates[0] - rates[1]) / min(rates[:2])
-    return {"rate": np.nan if told is None else told, "lead_i": rates[2], "apart": apart}
+    rate = measure(mv_KL, FS, leads).rate
+    difference = abs(rates[0] - rates[1]) / min(rates[:2])
+    return {"rate": np.nan if rate is None else rate, "lead_i": rates[2], "difference": difference}

@@ -1,4 +1,4 @@
-"""A row of the bench: two costs measured side by side, their ratio, and what it should reach."""
+"""Define rows of the benchmarks: ratios of two costs that are measured in turns, and their targets."""
 
 import statistics
 import time
@@ -11,13 +11,13 @@ Action = Callable[[], object]
 
 @dataclass(frozen=True)
 class Effort:
-    """How long a bench may take.
+    """Size and duration of a benchmark.
 
     Attributes:
-        repeats: turns that are counted at least, after one that isn't.
-        seconds: short turns are repeated for so long, as one disturbance falsifies them more.
-        share: of the full number of records and concepts, above 0 and at most 1.
-        depth: blocks of the encoder where a step is timed.
+        repeats: minimum number of turns, without the first turn.
+        seconds: minimum duration. Short turns are repeated more often, because they vary more.
+        share: share of the full number of records, above 0 and at most 1.
+        depth: number of encoder blocks in a timed step.
     """
 
     repeats: int = 5
@@ -26,7 +26,7 @@ class Effort:
     depth: int = 4
 
     def of(self, full: int) -> int:
-        """So many of `full`."""
+        """Return the share of a full number, but at least 1."""
         return max(1, round(full * self.share))
 
 
@@ -36,13 +36,13 @@ QUICK = Effort(repeats=3, seconds=0, share=0.25, depth=1)
 
 @dataclass(frozen=True)
 class Reach:
-    """What a ratio is to reach."""
+    """Target of a ratio."""
 
     sign: Literal["≥", "≤", "="]
     value: float
 
     def met(self, ratio: float) -> bool:
-        """Whether it does."""
+        """Return whether a ratio reaches the target."""
         if self.sign == "=":
             return ratio == self.value
         return ratio >= self.value if self.sign == "≥" else ratio <= self.value
@@ -53,14 +53,14 @@ class Reach:
 
 @dataclass(frozen=True)
 class Row:
-    """A figure that the project states.
+    """Row of the benchmarks.
 
     Attributes:
-        name: what the command line calls it.
-        what, against: the two things that are compared.
-        reach: what the ratio should reach.
-        limit: what the machine or the arithmetic allows; empty where nobody knows.
-        measure: takes the ratios, one per repeat.
+        name: name on the command line.
+        what, against: descriptions of what is measured, and of its baseline.
+        reach: target of the ratio.
+        limit: ratio that the machine or the arithmetic allows; "" if it is unknown.
+        measure: function that returns the ratios of the turns.
     """
 
     name: str
@@ -72,19 +72,19 @@ class Row:
 
 
 class Measured(NamedTuple):
-    """A row with its ratios."""
+    """Row with its measured ratios."""
 
     row: Row
     ratios: Sequence[float]
 
     @property
     def ratio(self) -> float:
-        """The median."""
+        """Return the median of the ratios."""
         return statistics.median(self.ratios)
 
     @property
     def spread(self) -> float:
-        """Half the distance between the quartiles."""
+        """Return half the distance between the quartiles of the ratios."""
         if len(self.ratios) == 1:
             return 0.0
         lower, _, upper = statistics.quantiles(self.ratios, method="inclusive")
@@ -92,19 +92,19 @@ class Measured(NamedTuple):
 
     @property
     def met(self) -> bool:
-        """Whether the median reaches what it should."""
+        """Return whether the median reaches the target."""
         return self.row.reach.met(self.ratio)
 
 
 class Turn(NamedTuple):
-    """Seconds of both sides, one right after the other."""
+    """Seconds of our action, and of the baseline directly after it."""
 
     ours: float
     baseline: float
 
 
 def alternate(ours: Action, baseline: Action, effort: Effort) -> list[Turn]:
-    """Time both in turns, so that whatever else the machine does hits both; the first turn only warms up."""
+    """Time two actions in turns, so that disturbances affect both. The first turn is dropped."""
     turns = [Turn(seconds(ours), seconds(baseline))]
     while len(turns) <= effort.repeats or sum(map(sum, turns)) < effort.seconds:
         turns.append(Turn(seconds(ours), seconds(baseline)))
@@ -112,17 +112,17 @@ def alternate(ours: Action, baseline: Action, effort: Effort) -> list[Turn]:
 
 
 def speedups(ours: Action, baseline: Action, effort: Effort) -> list[float]:
-    """How many times as fast as the baseline, turn by turn."""
+    """Return for each turn the time of the baseline divided by our time."""
     return [turn.baseline / turn.ours for turn in alternate(ours, baseline, effort)]
 
 
 def costs(ours: Action, baseline: Action, effort: Effort) -> list[float]:
-    """How many times as long as the baseline, turn by turn."""
+    """Return for each turn our time divided by the time of the baseline."""
     return [turn.ours / turn.baseline for turn in alternate(ours, baseline, effort)]
 
 
 def seconds(action: Action) -> float:
-    """Wall-clock seconds of one call."""
+    """Return the wall time of a call in seconds."""
     start = time.perf_counter()
     action()
     return time.perf_counter() - start

@@ -1,8 +1,8 @@
-"""R-peaks: NeuroKit2's detectors as they are, and refined, on synthetic records whose every beat is known.
+"""Evaluate R-peak detectors on synthetic records, whose beats are known: NeuroKit2's, and our refinements.
 
     python -m benchmarks rpeaks [--records 400]
 
-To be reached: sensitivity ≥ 0.99, positive predictive value ≥ 0.975, 95th percentile of |lag| ≤ 15 samples.
+Targets: sensitivity ≥ 0.99, positive predictive value ≥ 0.975, 95th percentile of |lag| ≤ 15 samples.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -17,9 +17,9 @@ from ecg_synth import DIAGNOSES, Noise, drawn_record, r_samples
 
 FS, WINDOW = 500, 4700
 TOLERANCE = 75
-"""Samples (150 ms) within which an answer is taken to mean a beat (EC57)."""
+"""Maximum distance in samples (150 ms) between a beat and a detected peak that matches it (EC57)."""
 EDGE = 25
-"""Samples at either end in which half a complex may be missing: beats there may be found but need not be."""
+"""Samples at either end of a record in which a missed beat isn't counted, because its complex may be cut."""
 
 Peaks = NDArray[np.int64]
 Annotated = tuple[NDArray[np.float64], Peaks]
@@ -27,7 +27,7 @@ Annotated = tuple[NDArray[np.float64], Peaks]
 
 @dataclass(frozen=True)
 class Score:
-    """Shares of beats found and of answers that are beats; percentiles of the lag in samples."""
+    """Scores of a detector. The percentiles of the lag are in samples."""
 
     sensitivity: float
     predictive_value: float
@@ -36,28 +36,28 @@ class Score:
 
 
 def annotated(records: int, seed: int = 0) -> list[Annotated]:
-    """Draw lead I of synthetic records of all diagnoses, and the samples of their R-peaks."""
+    """Return lead I of synthetic records with all diagnoses, and the samples of their R-peaks."""
     shares = {name: finding.weight for name, finding in DIAGNOSES.items()}
     drawn = [drawn_record(shares, np.random.default_rng((seed, n)), noise=Noise()) for n in range(records)]
     return [(record.leads_mv[0, :WINDOW], within(r_samples(record), WINDOW)) for record in drawn]
 
 
 def find_raw(lead: NDArray[np.floating], fs: float, method: str = "pantompkins1985") -> Peaks:
-    """Run NeuroKit2's detector unchanged: indices that lag the R-peaks; [] if it finds none."""
+    """Return the peaks of NeuroKit2's detector without refinement, or [] if it finds none."""
     clean = nk.ecg_clean(np.asarray(lead, np.float64), sampling_rate=fs, method=method)
     try:
         return np.array(nk.ecg_findpeaks(clean, sampling_rate=fs, method=method)["ECG_R_Peaks"], np.int64)
-    except (ValueError, IndexError, ZeroDivisionError, TypeError):  # its way of saying "no beats"
+    except (ValueError, IndexError, ZeroDivisionError, TypeError):  # raised if there are no beats
         return np.zeros(0, np.int64)
 
 
 def within(peaks: Peaks, length: int) -> Peaks:
-    """The beats of the window."""
+    """Return the peaks in the first `length` samples."""
     return peaks[peaks < length]
 
 
 def score(detector: Callable[[NDArray[np.float64]], Peaks], records: Iterable[Annotated]) -> Score:
-    """Match answers to beats, nearest first come, and count."""
+    """Match each beat with the nearest detected peak, and compute the scores."""
     found = missed = false = 0
     lags: list[int] = []
     for lead, beats in records:
@@ -80,7 +80,7 @@ def score(detector: Callable[[NDArray[np.float64]], Peaks], records: Iterable[An
 
 
 def scores(drawn: Sequence[Annotated]) -> Iterator[tuple[str, Score]]:
-    """Score every detector, each by its name."""
+    """Yield the name and the scores of each detector."""
     detectors: dict[str, Callable[[NDArray[np.float64]], Peaks]] = {
         "pantompkins1985, as it is": lambda lead: find_raw(lead, FS),
         "pantompkins1985, refined": lambda lead: detect(lead, FS),
@@ -92,7 +92,7 @@ def scores(drawn: Sequence[Annotated]) -> Iterator[tuple[str, Score]]:
 
 
 def table(records: int = 400) -> Iterator[str]:
-    """The lines of a table of the scores as they come."""
+    """Yield the lines of a table of scores."""
     drawn = annotated(records)
     yield f"{len(drawn)} records, {sum(len(beats) for _, beats in drawn)} beats"
     yield f"{'':28}{'sensitivity':>12}{'predictive':>12}{'median lag':>12}{'p95 |lag|':>12}"

@@ -1,7 +1,8 @@
-"""What millions of records cost before the first step: a corpus of that many rows, its shards sparse files.
+"""Measure the time and memory before the first training step on a corpus of millions of records.
 
-Ids, codes, leaves and beats are drawn; no signal is written, so ten million records take 3 GB of disk.
-Opening, supervision, shuffling, resuming and the first batches are real: each stage in seconds and memory.
+The corpus is simulated: ids, codes, leaves and beats are drawn, and the shards are sparse files without
+signals. Ten million records take 3 GB of disk. Opening, supervision, shuffling, resuming and the first
+batches are as in a real training.
 
 Shapes: M records, V codes, N concepts.
 """
@@ -37,17 +38,17 @@ from marecg.train.data import supervise
 from marecg.train.run_folder import fingerprint
 
 PIECE = 1 << 16
-"""Rows that are drawn at a time: a row group of the index."""
+"""Number of rows in a row group of the index. A row group is drawn at a time."""
 CODES = ("164889003", "54329005", "426783006", "713427006", "59118001", "270492004")
 T = TypeVar("T")
 
 
 def simulate(folder: Path, records: int) -> None:
-    """Write a corpus folder of so many records that none was recorded of.
+    """Write a folder with a simulated corpus.
 
     Raises:
-        UsageError: the folder holds something else.
-        OutputError: it can't be written.
+        UsageError: the folder contains other files.
+        OutputError: the folder can't be written.
     """
     ours = {"corpus.json", "index.parquet", "shards", FOLDER, index.ONTOLOGY}
     refuse_others(folder, ours.__contains__)
@@ -72,7 +73,7 @@ def _sparse(path: Path, shape: tuple[int, ...]) -> None:
 
 
 def _rows(number_M: Any, config: CorpusConfig, onto: ecg_ontology.Ontology) -> pa.Table:
-    """Some rows of the index: one code each, 6 to 16 beats, a patient per three records."""
+    """Return rows of the index. A record has one code and 6 to 16 beats, and a patient has three records."""
     draw = np.random.default_rng(int(number_M[0]))
     records = len(number_M)
     code_M = draw.integers(len(CODES), size=records)
@@ -121,10 +122,10 @@ def _numbered(letter: str, number_M: Any) -> pa.Array:
 
 
 def stages(folder: Path) -> dict[str, dict[str, float]]:
-    """Seconds and resident gigabytes of each stage of a start, in a process of its own.
+    """Measure each stage of a start in a new process.
 
     Returns:
-        By stage `seconds`, `cpu_seconds`, `resident_gb` after it, and `peak_gb` up to it.
+        For each stage `seconds`, `cpu_seconds`, `resident_gb` at its end, and `peak_gb` up to its end.
     """
     with ProcessPoolExecutor(1, get_context("spawn")) as process:
         return process.submit(_stages, folder).result()
@@ -137,7 +138,7 @@ def _stages(folder: Path) -> dict[str, dict[str, float]]:
         began, busy = time.perf_counter(), time.process_time()
         done = stage()
         spent = {"seconds": time.perf_counter() - began, "cpu_seconds": time.process_time() - busy}
-        found[name] = {each: round(value, 3) for each, value in spent.items()} | _memory()
+        found[name] = {unit: round(value, 3) for unit, value in spent.items()} | _memory()
         return done
 
     config = recipes.tiny()
@@ -158,14 +159,14 @@ def _stages(folder: Path) -> dict[str, dict[str, float]]:
 
 
 def _keep(corpus: Corpus, run: Path) -> None:
-    """What a training does once as it claims its folder, and whenever it is resumed."""
+    """Write and read what a training does at its start and whenever it is resumed."""
     fingerprint(corpus)
     trained_on.write(corpus, run)
     trained_on.evaluation_records(corpus)
 
 
 def _memory() -> dict[str, float]:
-    """Resident memory now and at most; pages of the files that are mapped count too."""
+    """Return the current and the peak resident memory in GB. They include pages of mapped files."""
     pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[1])
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     return {
@@ -175,9 +176,12 @@ def _memory() -> dict[str, float]:
 
 
 def scale(folder: Path, records: int) -> dict[str, Any]:
-    """Simulate a corpus where there is none yet; start on it anew, and with its supervision kept."""
+    """Simulate a corpus if there is none yet, and measure a first start and a second start.
+
+    The second start reuses the supervision that the first start has stored.
+    """
     if not (folder / "corpus.json").is_file():
         simulate(folder, records)
     about = json.loads((folder / "corpus.json").read_text(encoding="utf-8"))
-    held = sum(about["shards"].values())
-    return {"records": held, "first start": stages(folder), "next start": stages(folder)}
+    count = sum(about["shards"].values())
+    return {"records": count, "first start": stages(folder), "next start": stages(folder)}

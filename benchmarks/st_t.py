@@ -1,4 +1,6 @@
-"""Tasks of the ST segment and the T wave on PTB-XL, for `marecg probe --task benchmarks/st_t.py:TERRITORY`.
+"""Define tasks on the ST segment and the T wave for `marecg probe --task benchmarks/st_t.py:TERRITORY`.
+
+The records are from PTB-XL.
 
 Shapes: M labelled records, K classes.
 """
@@ -14,19 +16,24 @@ from marecg.evaluate.tasks.ptbxl import OFFICIAL, ptbxl_task
 from marecg.evaluate.tasks.task import Folds, LabelTable, Task, TaskDefinition, assemble, multi_hot
 
 Sides = Mapping[str, tuple[str, ...]]
-"""By class, the SCP statements that mean it, at whatever likelihood."""
+"""SCP statements of each class. Their likelihood is ignored."""
 INJURY = ("INJAL", "INJAS", "INJIL", "INJIN", "INJLA")
 
 
 def statements_task(name: str, classes: Sides, either: bool, root: Path, folds: Folds = OFFICIAL) -> Task:
-    """Ask for statements: of all records, or with `either` of those alone that have one class and no other.
+    """Build a task with classes of SCP statements. Raises the errors of `ptbxl_task`.
 
-    Raises as `ptbxl_task` does.
+    Args:
+        name: name of the task.
+        classes: statements of each class.
+        either: whether to use only records with exactly one class. If False, all records are used.
+        root: folder of PTB-XL.
+        folds: folds of each part.
     """
     recordings = ptbxl_task("ptbxl-super", root, folds=folds).recordings
     rows = []
     for entry in ptbxl.entries(root):
-        present = {label for label, meant in classes.items() if entry.scp.keys() & set(meant)}
+        present = {label for label, statements in classes.items() if entry.scp.keys() & set(statements)}
         if not either or len(present) == 1:
             rows.append((entry, present))
     table = LabelTable(
@@ -47,10 +54,10 @@ STATEMENTS = _defined("st-t-statements", {"NDT": ("NDT",), "NST": ("NST_",), "DI
 TERRITORY = _defined(
     "mi-territory", {"anterior": ("AMI", "ASMI", "ALMI"), "inferior": ("IMI", "ILMI")}, either=True
 )
-"""Where an infarction lies."""
+"""Location of an infarction."""
 ISCHAEMIA = _defined(
     "ischaemia-territory",
     {"anterior": ("ISCAL", "ISCAS", "ISCAN", "ISCLA"), "inferior": ("ISCIN", "ISCIL")},
     either=True,
 )
-"""Where an ischaemia lies."""
+"""Location of an ischaemia."""

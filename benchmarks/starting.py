@@ -1,4 +1,4 @@
-"""What it takes until a command answers, beside importing the library that parses its arguments."""
+"""Measure the start of commands, relative to importing the libraries that they need."""
 
 import os
 import resource
@@ -12,19 +12,22 @@ from benchmarks.corpora import prepared, workspace
 from benchmarks.ratio import Effort, Reach, Row
 
 HELP = "import typer; app = typer.Typer(rich_markup_mode='markdown'); app.command()(lambda code: None); app()"
-"""Prints a help page in panels, which Rich draws."""
+"""Program that prints a help page with Rich's panels."""
 PARSED = "import typer; typer.run(lambda code: None)"
-"""A command that does nothing, given a code: Typer imports pydantic as soon as an argument is parsed."""
+"""Program that parses an argument and does nothing. To parse an argument, Typer imports pydantic."""
 LIBRARIES = (sys.executable, "-c", "import torch, lightning")
 RECORDS = 64
 TURNS = 3
-"""Starts of a command per repeat; each takes a fraction of a second."""
+"""Number of starts per repeat. A start takes a fraction of a second."""
 
 
 def start(command: Sequence[str], baseline: Sequence[str], effort: Effort) -> list[float]:
-    """Processor seconds of a command over those of a line of Python and its arguments, in turns.
+    """Return the CPU time of a command divided by the CPU time of a Python program, in turns.
 
-    The command stands beside this interpreter.
+    Args:
+        command: command and arguments. The command is in the folder of this interpreter.
+        baseline: program and arguments.
+        effort: number of repeats.
     """
     tool = str(Path(sys.executable).with_name(command[0]))
     least = (sys.executable, "-c", *baseline)
@@ -35,13 +38,16 @@ def start(command: Sequence[str], baseline: Sequence[str], effort: Effort) -> li
 
 
 def imported(ours: str, baseline: str, effort: Effort) -> list[float]:
-    """Processor seconds of one import over those of another, in turns; both take seconds."""
+    """Return the CPU time of an import divided by the CPU time of another import, in turns."""
     first, second = ((sys.executable, "-c", f"import {modules}") for modules in (ours, baseline))
     return [cpu_seconds(first) / cpu_seconds(second) for _ in range(effort.repeats)]
 
 
 def first_step(effort: Effort) -> list[float]:
-    """Processor seconds of a training of one step over those of importing torch and Lightning."""
+    """Return the CPU time of a training of one step, divided by the time of importing torch and Lightning.
+
+    The training includes the writing of the model.
+    """
     corpus, tool = prepared(effort.of(RECORDS)).folder, str(Path(sys.executable).with_name("marecg"))
     ratios = []
     for turn in range(effort.repeats):
@@ -52,7 +58,10 @@ def first_step(effort: Effort) -> list[float]:
 
 
 def cpu_seconds(command: Sequence[str]) -> float:
-    """User and system time of a process and its children; modules are compiled, as installed ones are."""
+    """Return the user and system time of a process and its children.
+
+    Python may write compiled modules, as it does for installed packages.
+    """
     settings = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     subprocess.run(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=True, env=settings)  # noqa: S603 — ours

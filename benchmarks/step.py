@@ -1,4 +1,4 @@
-"""What a step costs: C2's and C3's beside C1's, at full width; that of `small` beside matrix products.
+"""Measure training steps: C2 and C3 relative to C1 at full width, and `small` relative to matrix products.
 
 Shapes: L tokens, D width, B records, K any width.
 """
@@ -22,24 +22,24 @@ from marecg.train.checkpoints import WrittenBehind
 from marecg.train.network import Network
 
 RECORDS = 2
-"""The fewest of which a view contrast has a negative."""
+"""Minimum number of records for which a view contrast has negatives."""
 REPEATS = 5
-"""A step takes seconds."""
+"""Number of timed steps. It is low because a step takes seconds."""
 LIMIT = "7 passes over 3: 2.33"
 SMALL = by_name("small")
 TOKENS = SMALL.train.batch_size * SMALL.model.context_patches * len(LEADS)
 PRODUCTS = 200
-"""Matrix products in a baseline's turn: about a third of a step of `small`."""
+"""Number of matrix products in a turn of the baseline. They take about a third of a step of `small`."""
 
 
 def beside_c1(recipe: str, effort: Effort) -> list[float]:
-    """Seconds of a recipe's step over those of C1's."""
+    """Return the time of a recipe's step divided by the time of a step of C1."""
     fewer = replace(effort, repeats=REPEATS)
     return costs(_step(recipe, effort.depth), _step("c1", effort.depth), fewer)
 
 
 def small_rate(effort: Effort) -> list[float]:
-    """The FLOP rate of `small`'s forward and backward pass over that of F.linear at its width."""
+    """Return the FLOP rate of a forward and backward pass of `small`, divided by the rate of F.linear."""
     width, batch = SMALL.model.width, SMALL.train.batch_size
     step = _of(SMALL, batch)
     x_LD, weight_DD, bias_D = torch.randn(TOKENS, width), torch.randn(width, width), torch.randn(width)
@@ -51,9 +51,9 @@ def small_rate(effort: Effort) -> list[float]:
 
 
 def lost_to_checkpoint(effort: Effort) -> list[float]:
-    """Seconds in which a checkpoint holds the training up, over those of the step that goes on meanwhile.
+    """Return the time for which a checkpoint stops the training, divided by the time of a step.
 
-    State and step both grow with the depth; a step of more records would lose less.
+    Both times grow with the depth. With more records per step, the ratio would be smaller.
     """
     network = Network(_at_depth("c3", effort.depth), ecg_ontology.load())
     learned = [parameter for parameter in network.parameters() if parameter.requires_grad]

@@ -1,4 +1,4 @@
-"""Labels and soft targets, each beside the way that its formula reads.
+"""Measure the computation of labels and soft targets, relative to a loop that follows the formula.
 
 Shapes: B records, N concepts.
 """
@@ -17,17 +17,17 @@ RECORDS = 40_721
 
 
 def from_ids(effort: Effort) -> list[float]:
-    """Labels and targets of codes that are numbers already, as a prepared corpus has them."""
+    """Return the speed for codes that are already numbered, as in a prepared corpus."""
     return _targets(effort, factorised=True)
 
 
 def from_strings(effort: Effort) -> list[float]:
-    """Labels and targets of lists of codes."""
+    """Return the speed for lists of codes."""
     return _targets(effort, factorised=False)
 
 
 def one_by_one(ontology: Ontology, records: Sequence[Sequence[str]]) -> NDArray[np.float64]:
-    """Supervision as the paper's formulas read: a record at a time, a row of D and a sum."""
+    """Compute the soft targets record by record, as in the paper's formulas."""
     t_BN = np.zeros((len(records), len(ontology)))
     for t_N, codes in zip(t_BN, records, strict=True):
         active = sorted({leaf for code in codes for leaf in ontology.route(code).leaves})
@@ -40,7 +40,7 @@ def one_by_one(ontology: Ontology, records: Sequence[Sequence[str]]) -> NDArray[
 
 def _targets(effort: Effort, *, factorised: bool) -> list[float]:
     ontology = ecg_ontology.load()
-    draw = random.Random(0)  # noqa: S311 — a bench, no secret
+    draw = random.Random(0)  # noqa: S311 — not used for secrets
     codes = list(ontology.official)
     lists = [draw.choices(codes, k=draw.choice((2, 3))) for _ in range(effort.of(RECORDS))]
     records = CodedRecords.of(lists) if factorised else lists

@@ -1,4 +1,4 @@
-"""All rows, the choice of some, and how they are printed."""
+"""Choose, measure and print rows of the benchmarks."""
 
 import os
 import platform
@@ -48,21 +48,22 @@ ROWS: dict[str, Row] = {row.name: row for subject in SUBJECTS for row in subject
 
 
 def choose(names: Sequence[str]) -> list[Row]:
-    """The rows of these names in the table's order, all of them where none is named.
+    """Return rows by name, in the order of the table; all rows if `names` is empty.
 
     Raises:
-        UsageError: there is no row of that name.
+        UsageError: a row is unknown.
     """
     for name in names:
         if name not in ROWS:
-            raise UsageError(f"there is no row {name!r}", remedy=f"Choose from {', '.join(ROWS)}")
+            raise UsageError(f"unknown row {name!r}", remedy=f"Choose from {', '.join(ROWS)}")
     return [row for name, row in ROWS.items() if name in names or not names]
 
 
 def measure(rows: Collection[Row], effort: Effort) -> Iterator[Measured]:
-    """Measure row by row, each subject in a process of its own.
+    """Measure rows. Each module of benchmarks runs in a new process.
 
-    What one leaves of the heap moves another: AdamW's ratio was 2.6 after training steps and 4.8 by itself.
+    In a common process, the heap left by one module would influence the next: AdamW's ratio was 2.6 after
+    training steps, and 4.8 in a new process.
     """
     for subject in SUBJECTS:
         chosen = [row for row in subject.ROWS if row in rows]
@@ -72,7 +73,7 @@ def measure(rows: Collection[Row], effort: Effort) -> Iterator[Measured]:
 
 
 def machine() -> dict[str, Any]:
-    """What the figures hold for."""
+    """Return a description of the machine and the versions."""
     return {
         "cpu": _cpu(),
         "cores": os.cpu_count(),
@@ -83,7 +84,7 @@ def machine() -> dict[str, Any]:
 
 
 def as_json(measured: Sequence[Measured], effort: Effort) -> dict[str, Any]:
-    """Everything, ratios turn by turn included."""
+    """Return all results as values for JSON, including the ratios of all turns."""
     return {
         "machine": machine(),
         "effort": asdict(effort),
@@ -105,14 +106,14 @@ def as_json(measured: Sequence[Measured], effort: Effort) -> dict[str, Any]:
 
 
 def as_text(each: Measured) -> str:
-    """A row for the terminal."""
+    """Format a row for the terminal. A missed target is marked with `!`."""
     row, mark = each.row, " " if each.met else "!"
     figures = f"{_short(each.ratio):>8} ± {_short(each.spread):<8}{row.reach!s:<8}"
     return f"{mark} {row.name:<21}{figures}{row.what} : {row.against}"
 
 
 def as_markdown(measured: Sequence[Measured]) -> str:
-    """The table of docs/performance.md, with the machine under it."""
+    """Format the results as the table in docs/performance.md, followed by a line on the machine."""
     lines = ["| what | against | ratio | reach | limit |", "|---|---|---|---|---|"]
     for each in measured:
         what, ratio = f"{each.row.what} (`{each.row.name}`)", f"{_short(each.ratio)} ± {_short(each.spread)}"
@@ -129,7 +130,7 @@ def as_markdown(measured: Sequence[Measured]) -> str:
 
 
 def _short(value: float) -> str:
-    """Three digits that count, never as a power of ten."""
+    """Format a number with three significant digits and without an exponent."""
     return f"{value:.0f}" if value >= 100 else f"{value:#.3g}" if value >= 1e-4 else f"{value:.1f}"
 
 

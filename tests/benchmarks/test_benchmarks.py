@@ -27,7 +27,7 @@ def test_a_cheap_row_is_measured_printed_and_written(tmp_path, capsys):
 
 def test_an_unknown_row_is_one_line_and_exit_2(capsys):
     assert main(["speed"]) == 2
-    assert "there is no row 'speed'" in capsys.readouterr().err
+    assert "unknown row 'speed'" in capsys.readouterr().err
 
 
 @pytest.mark.slow

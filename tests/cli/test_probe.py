@@ -61,7 +61,7 @@ def test_several_fractions_may_follow_one_option_and_json_goes_to_stdout(folders
     cells = [(cell["method"], cell["fraction"]) for cell in report["cells"][:2]]
     assert cells == [("encoder", 0.5), ("encoder", 1)]
     assert report["records"]["missing"] == ["30"]
-    assert "listed but not on disk (1): 30" in err
+    assert "labelled but not on disk (1): 30" in err
 
 
 def test_what_was_probed_goes_into_the_card(folders, tmp_path):
@@ -89,7 +89,7 @@ def test_the_table_prints_published_and_measured_rows(probed):
     assert "published" not in invoke("table", run, "--no-published", "--format", "csv")[1]
     code, out, _ = invoke("table", run, "--task", "ptbxl-super")
     assert (code, "CPSC2018" in out) == (0, False)
-    assert end("table", run, "--task", "ptbxl")[1].startswith("error: no row belongs to the task ptbxl")
+    assert end("table", run, "--task", "ptbxl")[1].startswith("error: no run was probed on ptbxl")
 
 
 def test_two_runs_are_compared_on_the_same_records(probed):
@@ -108,7 +108,7 @@ def test_two_runs_are_compared_on_the_same_records(probed):
     code, message = end("table", run, "elsewhere", "--compare", "delong")
     assert code == 3
     assert "share no task of protocol strict (" in message
-    assert message.endswith("elsewhere: none). Probe them on one.")
+    assert message.endswith("elsewhere: none). Probe all of them on the same task.")
 
 
 @pytest.fixture
@@ -160,7 +160,7 @@ def test_a_task_that_the_records_cannot_support_is_a_line_and_the_others_go_on(f
     ended, out, err = invoke("probe", run, *tasks, "--root", root, "--fraction", 1)
     assert (ended, f"{other}: macro AUC" in out, bool(out)) == (code, not code, not code)
     lines = [line for line in err.splitlines() if line.startswith("not measured: ")]
-    problem = "holds no record of the task ptbxl-form. Download records500 of PTB-XL."
+    problem = "must contain records of the task ptbxl-form, got none. Download records500 of PTB-XL."
     assert (lines[0], len(lines)) == (f"not measured: {root}: {problem}", missing)
 
 
@@ -187,7 +187,7 @@ def test_an_encoder_that_saw_the_records_is_marked_in_text_json_and_table(folder
     assert (leak["records"], leak["same_record"]) == (1, ["28"])
     _, out, _ = invoke("table", run, "--no-published")
     assert out.count("†") == 4
-    assert "† pretrained on val or test records" in out
+    assert "† The encoder was pretrained on val or test records" in out
 
 
 def test_a_table_whose_words_need_more_than_a_hundred_columns_is_wider():

@@ -53,7 +53,7 @@ def test_labels_of_ones_own_table_are_a_task_with_each_patient_on_one_side(place
     task = f"{place / 'own_labels.py'}:OWN_LABELS"
     report, err = probed(place, "--task", task, "--root", str(place / "prepared"))
     assert (report["task"], report["classes"]) == ("own-labels", ["label"])
-    assert "listed but not on disk (1): gone.hea" in err
+    assert "labelled but not on disk (1): gone.hea" in err
 
 
 def test_a_protocol_and_a_baseline_of_ones_own_are_named_as_files(place):

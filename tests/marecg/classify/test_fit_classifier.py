@@ -101,14 +101,14 @@ PARTS = ("train", "train", "train", "train", "val", "val", "test", "test")
 @pytest.mark.parametrize(
     ("columns", "rows", "problem"),
     [
-        ("record tall", [("nobody", 1)], "names no record of .* such as 'nobody'"),
-        ("record tall", [(E[3], 1), (E[4], "yes")], "line 3, column tall: 'yes'"),
-        ("record tall", [(E[3], 1), (E[3], 0)], "names the record 'E00003' twice"),
+        ("record tall", [("nobody", 1)], "must name records of .*, got 'nobody'"),
+        ("record tall", [(E[3], 1), (E[4], "yes")], "got 'yes' in line 3, column tall"),
+        ("record tall", [(E[3], 1), (E[3], 0)], "one row per record, got several rows for 'E00003'"),
         ("record", [(E[3],)], "must have at least one column of 0 and 1 for a class"),
-        (WHOLE, [(E[3], 1, "dev")], "column split: 'dev'"),
+        (WHOLE, [(E[3], 1, "dev")], "split must have train, val or test, got 'dev'"),
         ("record tall", [(each, 1) for each in E[3:6]], "class tall has no negatives among the"),
         (WHOLE, [*zip(E, [0, 1] * 3, PARTS, strict=False)], "tall has no positives among the 0 test"),
-        (WHOLE, [*zip(E, (0, 1, 0, 0, 1, 0, 1, 0), PARTS, strict=True)], "tall has one patient among"),
+        (WHOLE, [*zip(E, (0, 1, 0, 0, 1, 0, 1, 0), PARTS, strict=True)], "tall must have at least 2"),
     ],
 )  # fmt: skip
 def test_labels_that_cannot_be_used_are_one_line_and_no_folder(columns, rows, problem, fit, tmp_path, capsys):
@@ -140,7 +140,7 @@ def test_labels_for_records_that_were_quoted_in_a_cohort_find_them(corpus, tmp_p
     ("text", "problem"),
     [
         ("record,AF,AF\nE00003,1,0\n", "has 2 columns called 'AF'"),
-        ("AF,LBBB\n1,0\n0,1\n", "no column that names the records: the first, AF, holds 0 and 1"),
+        ("AF,LBBB\n1,0\n0,1\n", "must have a column with the records' names, but the first column, AF,"),
     ],
 )
 def test_a_table_of_odd_columns_is_refused(text, problem, corpus, tmp_path):
@@ -155,7 +155,7 @@ def test_few_positives_are_said_and_a_colleague_may_read_every_file(clf):
     assert [each["chosen_by"] for each in scores] == [5, 4]
     for file in ("README.md", "report.html"):
         text = " ".join((clf / file).read_text().split())
-        assert "Thresholds chosen by fewer than 10 positives of validation: tall (5), some (4)." in text
+        assert "Thresholds chosen on fewer than 10 positives of validation: tall (5), some (4)." in text
     assert (clf / "head.safetensors").stat().st_mode == (clf / "classifier.json").stat().st_mode
 
 
@@ -198,7 +198,7 @@ def test_classes_of_which_one_holds_are_called_by_the_likeliest(fit, corpus, tmp
         assert (likeliest.endswith("% (called: the likeliest)"), other.endswith("%")) == (True, True)
     labels = table(tmp_path / "two.csv", ("record", "tall", "short"), [("E00003", 1, 1), ("E00004", 1, 0)])
     assert fit(tmp_path / "two", "--exclusive", table=labels) == 3
-    assert "1 of 2 records haven't one class, such as georgia/E00003 with 2" in capsys.readouterr().err
+    assert "1 of 2 records don't have exactly one class, e.g. georgia/E00003 has 2" in capsys.readouterr().err
     assert fit(tmp_path / "two", "--prevalence", "tall=2") == 2
 
 
@@ -221,7 +221,7 @@ def test_a_patient_on_two_sides_is_refused(corpus, tmp_path):
     same = with_column(Corpus.open(corpus), tmp_path / "same", patient=["one"] * RECORDS)
     rows = [(E[number], 1, PARTS[number]) for number in (3, 4, 6)]
     path = table(tmp_path / "x.csv", ("record", "tall", "split"), rows)
-    with pytest.raises(InputError, match=r"patient \S*one is in 3 parts"):
+    with pytest.raises(InputError, match=r"must be in one part, but \S*one is in 3 parts"):
         read_labels(path, same.folder)
 
 

@@ -82,7 +82,7 @@ def test_an_encoder_with_prototypes_is_also_read_without_labels(gscl_run, ptbxl_
 
 
 def test_an_untrained_pool_is_named_and_a_trained_one_is_not(report, run_folder, ptbxl_root, tmp_path):
-    assert "h_rhythm's pool" in report.remarks[0]
+    assert "the pool of h_rhythm" in report.remarks[0]
     model = MarEcg.from_pretrained(run_folder)
     with torch.no_grad():
         model.pool.aggregate[0].bias += 0.1
@@ -117,7 +117,7 @@ def test_concepts_are_read_behind_the_beats(gscl_run, ptbxl_root):
     unseen = {"encoder, beats": ("MI", "NORM"), "encoder, beats + concepts": ("NORM",)}
     cells = [of[name].model_copy(update={"untrained": (names,)}) for name, names in unseen.items()]
     lacking = [each for each in basis(report.model_copy(update={"cells": cells})) if "draw of" in each[0]]
-    assert lacking == [("not shown by every draw of 100 %", "MI, NORM")]
+    assert lacking == [("without examples in a draw of 100 %", "MI, NORM")]
 
 
 def test_classes_with_few_positives_are_named_and_the_mean_without_them_is_given(gscl_run, ptbxl_root):
@@ -144,7 +144,7 @@ def test_rows_can_be_left_out_but_for_the_reference_and_are_not_computed(gscl_ru
     rest = ["encoder, wide", "encoder, mean H", "random encoder", "random encoder, wide", "zero-shot"]
     assert [cell.method for cell in report.cells] == rest
     for wrong in ("encoder, wide", "encoder, long"):
-        with pytest.raises(UsageError, match=f"without={wrong}"):
+        with pytest.raises(UsageError, match=f"rows that can be left out, got {wrong}"):
             probed(gscl_run, "ptbxl-super", ptbxl_root, replace(request, without=(wrong,)))
 
 
@@ -182,7 +182,7 @@ def test_concepts_are_refused_where_there_are_none(run_folder, gscl_run, ptbxl_r
     with pytest.raises(UsageError, match="protocol merl"):
         Request(readout="concepts", protocol=protocol_named("merl"))
     monkeypatch.setattr("marecg.evaluate.methods.frozen_encoder.known_concepts", lambda *_: ())
-    with pytest.raises(InputError, match="ptbxl-super: no class has a concept"):
+    with pytest.raises(InputError, match="ptbxl-super: readout=concepts needs a class with a concept"):
         probed(gscl_run, "ptbxl-super", ptbxl_root, Request(readout="concepts"))
 
 

@@ -66,7 +66,10 @@ def test_features_under_a_name_that_is_taken_are_refused(name, run_folder, ptbxl
 
 @pytest.mark.parametrize(
     ("files", "words"),
-    [({}, "name a run or features"), ({"x": Path("x.npz")}, "must name a folder for the report")],
+    [
+        ({}, "a run or features must be given, got neither"),
+        ({"x": Path("x.npz")}, "must name a folder for the report"),
+    ],
 )
 def test_without_a_run_features_and_a_place_are_needed(files, words, ptbxl_root):
     with pytest.raises(UsageError, match=words):
@@ -77,7 +80,7 @@ def test_a_test_part_that_tells_nothing_apart_is_named_in_one_line(run_folder, p
     statements = ptbxl_copy / "scp_statements.csv"
     head, *rows = statements.read_text().splitlines()
     statements.write_text("\n".join([head, *(row for row in rows if row.startswith("SR"))]))
-    with pytest.raises(InputError, match="none of the 6 test records tells two classes apart"):
+    with pytest.raises(InputError, match="positives and negatives among the 6 test records, got none"):
         probed(run_folder, "ptbxl-rhythm", ptbxl_copy, ALONE)
 
 

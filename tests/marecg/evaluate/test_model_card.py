@@ -64,7 +64,7 @@ def test_the_card_tells_classes_and_groups_of_what_was_probed_and_where_it_fails
 def test_the_probe_of_another_model_is_passed_over(probed, gscl_run, caplog):
     shutil.rmtree(probed / "model")
     shutil.copytree(gscl_run / "model", probed / "model")
-    with pytest.raises(UsageError, match="no probe by protocol strict of the model that it holds"):
+    with pytest.raises(UsageError, match="has no probe of its model by protocol strict"):
         write_model_card(probed)
     assert "skipped the probe of ptbxl-super, which belongs to another model" in caplog.text
     assert not MarEcg.from_pretrained(probed).scores

@@ -60,14 +60,14 @@ def test_rows_on_different_records_of_a_task_are_ranked_apart_and_it_is_said():
     assert ranks(scores).tolist() == [1, 2, 1, 2]
     assert "PTB-XL super 94 (a, b), 2158 (c, d)." in markdown(scores)
     both = pd.concat([scores, scores.assign(task="ptbxl-sub")])
-    assert [markdown(each).count("ranked apart") for each in (scores, both)] == [1, 1]
+    assert [markdown(each).count("ranked separately") for each in (scores, both)] == [1, 1]
     assert "PTB-XL super 94." in markdown(scores[:2])
-    assert "ranked apart" not in markdown(scores[:2])
+    assert "ranked separately" not in markdown(scores[:2])
 
 
 def test_a_run_of_which_nobody_knows_what_it_saw_is_named():
     scores = tidy([row("encoder", 90.0, "measured", "a", test_records=94, leaked_records=None)])
-    note = "not known what these were pretrained on, which may have been the test records: a: enc"
+    note = "encoders are unknown and may include test records: a: enc"
     assert note in markdown(scores)
 
 
@@ -75,7 +75,7 @@ def test_tasks_can_be_chosen_and_one_that_no_row_has_is_refused():
     scores = only(pd.concat([published(), tidy([row("none", 1.0, "measured")])]), ["cpsc2018"])
     assert set(scores["task"]) == {"cpsc2018"}
     assert "none" not in set(scores["method"])
-    with pytest.raises(UsageError, match="no row belongs to the task corpus"):
+    with pytest.raises(UsageError, match="no run was probed on corpus"):
         only(published(), ["corpus"])
 
 
@@ -178,7 +178,7 @@ def test_a_leak_is_marked_where_it_is_and_explained_below():
     text = words(markdown(tidy([leaked, clean])))
     assert "| **99.00†** |" in text
     assert "| _70.00_ |" in text
-    assert "† pretrained on val or test records" in text
+    assert "† The encoder was pretrained on val or test records" in text
     assert r"\textbf{99.00$^\dagger$}" in latex(tidy([leaked, clean]))
     assert "†" not in markdown(tidy([clean]))
     assert [line["leaked_records"] for line in csv.DictReader(io.StringIO(long_csv(tidy([leaked]))))] == ["3"]

@@ -101,8 +101,8 @@ def test_labels_of_a_hundred_records_adapt_the_answers_to_another_hospital(recor
     [
         ("record,AF\nr1,1", "no calibrated concept 'AF'"),
         ("record,LBBB\nx1,1", "names no predicted record"),
-        ("record,LBBB\nr1,1\nr1.hea,1", "names the record 'r1' twice"),
-        ("record,LBBB\nr1,2", "column LBBB: '2'"),
+        ("record,LBBB\nr1,1\nr1.hea,1", "one row per record, got several rows for 'r1'"),
+        ("record,LBBB\nr1,2", "got '2' in line 2, column LBBB"),
     ],
 )
 def test_labels_that_fit_no_answer_or_record_are_refused(records, tmp_path, text, problem):

@@ -24,7 +24,7 @@ def test_a_record_may_be_named_by_its_file_and_by_its_other_names(tmp_path):
     recordings = replace(RECORDINGS, other_names=lambda: {"A1": 0, "twice": -1})
     np.savez(tmp_path / "f.npz", ids=["c.hea", "A1"], features=[[3.0], [1.0]])
     np.testing.assert_array_equal(read_features(tmp_path / "f.npz", recordings).x_RF, [[1], [np.nan], [3]])
-    for ids, problem in ((["A1", "a"], "names the recording a twice"), (["twice"], "several recordings")):
+    for ids, problem in ((["A1", "a"], "got several rows for a"), (["twice"], "name of several recordings")):
         np.savez(tmp_path / "f.npz", ids=ids, features=np.zeros((len(ids), 1)))
         with pytest.raises(InputError, match=problem):
             read_features(tmp_path / "f.npz", recordings)
@@ -74,7 +74,7 @@ def test_a_folder_of_embeddings_is_matched_by_source_name_and_what_the_world_cal
     ("records", "values", "problem"),
     [
         (["x", "y"], [[1.0], [2.0]], "has none of the task's 3 recordings"),
-        (["a", "a"], [[1.0], [2.0]], "holds the recording a or another twice"),
+        (["a", "a"], [[1.0], [2.0]], "must have each recording once, got a or another one twice"),
         (["a", "b"], [[1.0], [np.nan]], "rhythm has a number that can't be: nan"),
     ],
 )

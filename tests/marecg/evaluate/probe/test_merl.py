@@ -111,7 +111,7 @@ def test_val_records_that_tell_no_classes_apart_are_refused_as_in_strict():
     x, y = np.zeros((30, 2)), np.ones((30, 1), np.uint8)
     y[[0, 25]] = 0
     split = np.repeat(["train", "val", "test"], [10, 10, 10])
-    with pytest.raises(InputError, match="none of the 10 validation records"):
+    with pytest.raises(InputError, match="among the 10 validation records, got none"):
         trials_on(MERL, x, y, split, (1.0,), seeds=1)
 
 

@@ -87,7 +87,7 @@ def test_damaged_predictions_are_named(tmp_path):
 def test_of_a_task_that_was_not_probed_it_is_said_which_ones_were(tmp_path):
     save(tmp_path / "run/probe/fast-strict.npz", made())
     with pytest.raises(
-        InputError, match=r"run: has no probe of task slow by protocol strict\. It has fast-strict"
+        InputError, match=r"run: has no probe of task slow by protocol strict\. Choose fast-strict by --task"
     ):
         load(tmp_path / "run/probe/slow-strict.npz")
     with pytest.raises(InputError, match=r"has no probe of task slow .*marecg probe"):

@@ -54,7 +54,7 @@ def test_a_part_may_be_several_rows_of_folds():
 
 @pytest.mark.parametrize("text", ["1-5,6", "1-5,5,7", "1-5,6,8-7", "a,b,c", "1,2,3,4", "1-2+2,3,4", "1+,2,3"])
 def test_folds_that_are_no_split_are_refused(text):
-    with pytest.raises(UsageError, match="not three parts"):
+    with pytest.raises(UsageError, match="folds must be three parts without common folds"):
         Folds.of(text)
 
 
@@ -98,7 +98,7 @@ def test_paths_outside_the_folder_are_not_read(ptbxl_copy):
 
 def test_a_folder_without_records_is_refused(ptbxl_copy, tmp_path):
     shutil.rmtree(ptbxl_copy / "records500")
-    with pytest.raises(InputError, match="holds no record of the task"):
+    with pytest.raises(InputError, match="must contain records of the task"):
         task_named("ptbxl-super").open(ptbxl_copy)
     with pytest.raises(CorpusError, match="CPSC2018"):
         task_named("cpsc2018").open(tmp_path)

@@ -1,4 +1,4 @@
-"""Frozen-encoder probes: tasks, methods, protocols and scores. `evaluation` combines them.
+"""Probe frozen encoders: tasks, methods, protocols and scores, which `evaluation` combines.
 
-Further modules probe several runs, check for leaks, and print the paper's table.
+Further modules probe several runs, check for leaks, and print tables of scores.
 """

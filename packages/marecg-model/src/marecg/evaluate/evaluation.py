@@ -37,15 +37,17 @@ def evaluate(
 ) -> Report:
     """Probe an encoder on a task, together with a random encoder, hand-crafted features and zero-shot.
 
-    Without a run, the report is about the first of `features`. The report and all predictions are kept in
+    Without a run, the report is about the first of `features`. The report and all predictions are written to
     `out/probe`.
 
     Args:
         run: a run folder, whose `model/` is probed, or another name as for `MarEcg.from_pretrained`.
         task: result of `request.open`: the task in every rotation of `request.folds`.
-        features: features of other models by name, each an `.npz`; see `features.read_features`.
+        request: options of the probe; the defaults if None.
+        features: files with features of other models, by name; see `features.read_features`.
         out: folder of the report; the run folder if None. A model outside a run folder needs `out`.
-        features_in: folder in which features are kept; `out/features` if None.
+        features_in: folder in which features are stored; `out/features` if None.
+        progress: shows progress.
         cache: trials of earlier calls, which are not run again. New trials are added.
 
     Raises:
@@ -70,7 +72,9 @@ def evaluate(
         features_of = extract(rotation.viewed, methods, features_in or home / "features", progress, files)
         for name in request.without:
             features_of.pop(name, None)
-        unreadable = {name: why for table in features_of.values() for name, why in table.unreadable.items()}
+        unreadable = {
+            record: reason for table in features_of.values() for record, reason in table.unreadable.items()
+        }
         usable = rotation.without(unreadable)
         trials = _trials(features_of, usable, request, cache, progress)
         for method in methods:
@@ -83,11 +87,11 @@ def evaluate(
 def _check_rows(
     methods: Sequence[Method], files: Mapping[str, Path], reference: str, request: Request
 ) -> None:
-    """Check that omitted rows exist and exclude the reference, and that names of files are free."""
+    """Raise `UsageError` if a row in `request.without` can't be left out, or if two rows share a name."""
     computed = [name for method in methods for name in method.judged]
     choices = [name for name in (*files, *computed) if name != reference]
     if wrong := [name for name in request.without if name not in choices]:
-        problem = f"without={';'.join(wrong)}: these rows can't be left out"
+        problem = f"without must name rows that can be left out, got {'; '.join(wrong)}"
         raise UsageError(problem, remedy=f"Choose from {'; '.join(choices)}")
     if twice := [name for name in files if name in {*ENCODER_METHODS, *computed}]:
         raise UsageError(
@@ -96,7 +100,10 @@ def _check_rows(
 
 
 def _without_rows(methods: Sequence[Method], model: MarEcg | None, request: Request) -> tuple[Method, ...]:
-    """Return the methods that still have a row. The random encoder drops a readout that is left out."""
+    """Return the methods that still have a row.
+
+    If only h_rhythm of the random encoder is left, no other readout of the random encoder is computed.
+    """
     rows_of = {method: {*method.judged} - {*request.without} for method in methods}
     return tuple(
         random_control(model) if model and rows == {RANDOM} else method
@@ -112,10 +119,7 @@ def _trials(
     cache: TrialCache,
     progress: Progress,
 ) -> dict[str, list[Trial]]:
-    """Return the trials of every row, from the cache if possible. Rows that learn come first.
-
-    Errors name the task.
-    """
+    """Return the trials of every row, from the cache if possible. Rows that need no labels come last."""
     trials: dict[str, list[Trial]] = {}
     for name, features in features_of.items():
         if features.row.without_labels:
@@ -132,13 +136,13 @@ def _trials(
 
 
 def _fitted(
-    features: FeatureTable, task: Task, request: Request, what: str, progress: Progress
+    features: FeatureTable, task: Task, request: Request, title: str, progress: Progress
 ) -> list[Trial]:
-    """Return the trials of a row. Progress shows the current fit, because the last fit may take longest."""
+    """Return the trials of a row. Progress shows the current fit, because the last fits may take longest."""
     trials: list[Trial] = []
     single = request.protocol.seed is not None
     count = sum(1 if single or fraction == 1 else request.seeds for fraction in request.fractions)
-    with progress(f"{what}: fits") as tell:
+    with progress(f"{title}: fits") as tell:
         part = replace(features.values(task), note=lambda text: tell(len(trials), count, f"now {text}"))
         learn = request.protocol.on_features(part, features.row.choose)
         for trial in request.protocol.trials(learn, task, request.fractions, request.seeds):

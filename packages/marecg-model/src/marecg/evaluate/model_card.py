@@ -1,4 +1,4 @@
-"""Figures of a model card: the scores of a run's probes, written into the card of its model.
+"""Write the scores of a run's probes into the card of its model.
 
 Shapes: S seeds, M test records, K classes.
 """
@@ -23,9 +23,10 @@ logger = logging.getLogger(__name__)
 
 
 def write_model_card(run: str | Path, protocol: str = "strict") -> Path:
-    """Write the figures of `RUN/probe/*-PROTOCOL.json` to `RUN/model`: its card (returned) and config.json.
+    """Write the scores in `RUN/probe/*-PROTOCOL.json` to the model card and config.json in `RUN/model`.
 
-    Raises `UsageError` if the run wasn't probed by the protocol, or only with other weights than it holds.
+    Returns the path of the card. Raises `UsageError` if the run has no probe by the protocol, or only probes
+    of other weights.
     """
     folder = Path(run)
     model = MarEcg.from_pretrained(folder)
@@ -36,7 +37,7 @@ def write_model_card(run: str | Path, protocol: str = "strict") -> Path:
         if report not in of_model:
             logger.warning("%s: skipped the probe of %s, which belongs to another model", folder, report.task)
     if not of_model:
-        problem = f"has no probe by protocol {protocol} of the model that it holds"
+        problem = f"has no probe of its model by protocol {protocol}"
         raise UsageError(problem, where=folder, remedy="Run `marecg probe` on it first")
     model.scores = tuple(
         score
@@ -48,7 +49,7 @@ def write_model_card(run: str | Path, protocol: str = "strict") -> Path:
 
 
 def scores(report: Report, predictions: Predictions) -> Iterable[Score]:
-    """Yield the figures of a probe's report in the form of a model card."""
+    """Yield the scores in a probe's report for a model card."""
     leaks = None if report.leak is None else bool(report.leak.records)
     largest = max(cell.fraction for cell in report.cells)
     for cell in report.cells:
@@ -69,7 +70,7 @@ def scores(report: Report, predictions: Predictions) -> Iterable[Score]:
 
 
 def _classes(predictions: Predictions, cell: Cell) -> Iterable[ClassFigure]:
-    """Yield the figures of a cell's classes from its logits on the test records, averaged over draws."""
+    """Yield the scores of each class in a cell, averaged over draws. Rare classes are left out."""
     logits_SMK = predictions.logits[cell.method, cell.fraction]
     for score in cell.classes:
         k = [predictions.classes.index(score.name)]

@@ -1,4 +1,4 @@
-"""Probes of several runs on several tasks, which share the features and fits of baselines."""
+"""Probe several runs on several tasks. The runs share the features and fits of baselines."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -20,10 +20,19 @@ def probe_many(
     out: Path | None = None,
     features_in: Path | None = None,
 ) -> Iterator[tuple[Path, Report | InputError]]:
-    """Probe every run on every task, and yield each report or its error, with the folder of the run.
+    """Probe every run on every task, and yield each report with the folder that it is in.
 
-    Features and fits that don't depend on a run are computed once. The features are kept in a single folder,
-    by default the first run's. With several tasks, an `InputError` of a task is yielded instead of raised.
+    Features and fits that don't depend on a run are computed once. With several tasks, an `InputError` of a
+    task is yielded instead of raised.
+
+    Args:
+        runs: run folders; may be empty if there are `features`.
+        tasks: tasks with the folders of their data.
+        request: options of the probes.
+        features: files with features of other models, by name.
+        out: folder of the reports; the run folders if None.
+        features_in: folder in which features are stored. With several runs, the default is the folder of the
+            first run.
     """
     homes = _homes(runs, out)
     shared = features_in or ((homes[0] or Path(runs[0])) / "features" if len(runs) > 1 else None)
@@ -45,19 +54,19 @@ def probe_many(
 
 
 def _homes(runs: Sequence[str | Path], out: Path | None) -> list[Path | None]:
-    """Return the folder for each run's reports; None is the run folder itself.
+    """Return the folder for each run's reports. None stands for the run folder.
 
-    With several runs, `out` has a folder for each run, by the run's name.
+    With several runs, `out` contains a folder for each run, with the name of the run.
     """
     if len(runs) < 2:
         return [out]
     if out is None:
-        if bare := [run for run in runs if installed(str(run))]:
-            problem = f"{bare[0]} isn't a run, so its report has no place"
-            raise UsageError(problem, remedy="Name a folder as --out")
+        if models := [run for run in runs if installed(str(run))]:
+            problem = f"--out must name a folder, because {models[0]} isn't a run folder"
+            raise UsageError(problem, remedy="Give a folder as --out")
         return [None] * len(runs)
     names = [Path(run).name for run in runs]
     if len(set(names)) < len(names):
         problem = f"runs must have different names, got {', '.join(names)}"
-        raise UsageError(problem, remedy="Omit --out, or rename a run")
+        raise UsageError(problem, remedy="Leave out --out, or rename a run")
     return [out / name for name in names]

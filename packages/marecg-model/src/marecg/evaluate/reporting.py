@@ -1,4 +1,4 @@
-"""Reports of probes: the tested model, leakage of test records into its training, and the kept file.
+"""Load the model under test, check for leaked test records, and write the report of a probe.
 
 Shapes: M test records of all rotations, K classes, F features, D width, R rotations, C leads, L samples.
 """
@@ -36,8 +36,8 @@ from marecg.model.pretrained import folder_of, weights_sha256
 from marecg.nn.collapse import effective_rank
 
 UNTRAINED_POOL = (
-    "no loss of the recipe reaches h_rhythm's pool, so the row encoder reads H through random weights; "
-    "encoder, mean H reads it without"
+    "no loss of the recipe trains the pool of h_rhythm, so the row encoder depends on random weights; "
+    "the row encoder, mean H doesn't"
 )
 
 
@@ -46,10 +46,11 @@ class ModelUnderTest:
     """Tested model, which is an encoder or a file of features.
 
     Attributes:
-        name: its row, with which the other rows are compared.
+        name: name of the model's row. The other rows are compared with this row.
         place: folder of the model, or file of features.
         sha256: hash of the weights, or of the file.
-        run: folder that may list the records that the encoder was trained on.
+        model, ontology: the encoder and its graph; None for a file of features.
+        run: folder that may contain the list of records that the encoder was trained on.
     """
 
     name: str
@@ -68,8 +69,7 @@ class ModelUnderTest:
 def load_under_test(run: str | Path | None, features: Mapping[str, Path], request: Request) -> ModelUnderTest:
     """Load the model under test: the encoder of a run or, without a run, the first file of features.
 
-    The model's row has the name that the protocol gives it, otherwise the name of the requested readout. The
-    report compares all other rows with this row.
+    The protocol may name the model's row. Otherwise, the row has the name of the requested readout.
 
     Raises:
         UsageError: there is neither a run nor features, or concepts are requested from a model without
@@ -77,17 +77,17 @@ def load_under_test(run: str | Path | None, features: Mapping[str, Path], reques
     """
     if run is None:
         if not features:
-            remedy = "Name a run folder, or --features NAME=FILE"
-            raise UsageError("name a run or features to evaluate", remedy=remedy)
+            remedy = "Give the folder of a run, or --features NAME=FILE"
+            raise UsageError("a run or features must be given, got neither", remedy=remedy)
         name, file = next(iter(features.items()))
         return ModelUnderTest(name, file, features_sha256(file))
     folder = folder_of(run)
     model = MarEcg.from_pretrained(folder).to("cuda" if torch.cuda.is_available() else "cpu")
     ontology = ecg_ontology.load(folder / "ontology.json")
     if request.readout == "concepts" and not model.prototypes.any():
-        remedy = "Take readout=beats, or a model that was trained with GSCL"
+        remedy = "Set readout=beats, or give a model that was trained with GSCL"
         raise UsageError(
-            f"readout=concepts needs a model trained with GSCL, and {run} has no prototypes", remedy=remedy
+            f"readout=concepts needs a model trained with GSCL, but {run} has no prototypes", remedy=remedy
         )
     row = request.protocol.row or READ_AS[request.readout]
     run_folder = trained_on.folder_beside(folder)
@@ -95,24 +95,24 @@ def load_under_test(run: str | Path | None, features: Mapping[str, Path], reques
 
 
 def leak(run: Path, *rotations: Task) -> Leak | None:
-    """Return the validation and test records that a run was pretrained on; None if unknown.
+    """Return the validation and test records that a run was pretrained on, or None if they are unknown.
 
-    If the run started from weights without a list of training records, the list is incomplete. Records found
-    in it count as leaks. If none are found, the result is None.
+    If the run started from weights without a list of training records, the run's list is incomplete. If no
+    test record is in an incomplete list, the result is None.
 
-    Signals are compared as they are in the task. Bit-identical copies are found under any name. Rescaled
-    copies are not found; `marecg audit` looks for them. A copy in the corpus may have no patient, such as the
-    Challenges' copies of PTB-XL. Then the patient of the original record is used.
+    Bit-identical copies of a signal are found under any name. Rescaled copies are not found; `marecg audit`
+    finds them. A copy in the corpus may have no patient id, for example the Challenges' copies of PTB-XL. In
+    this case, the patient of the original record is used.
     """
     trained = trained_on.read(run)
     if trained is None:
         return None
     recordings = rotations[0].recordings
-    judged = sorted({int(row) for task in rotations for row in task.row_M[task.split_M != TRAIN]})
+    held_out = sorted({int(row) for task in rotations for row in task.row_M[task.split_M != TRAIN]})
     copied = {recordings.patient_by_identity.get(name) for name in trained.identities} - {None}
     patients = trained.patients | copied
     same: dict[str, list[str]] = {"record": [], "patient": [], "signal": []}
-    for row in judged:
+    for row in held_out:
         if recordings.identities and recordings.identities[row] in trained.identities:
             sign = "record"
         elif recordings.patients and recordings.patients[row] in patients:
@@ -130,7 +130,7 @@ def leak(run: Path, *rotations: Task) -> Leak | None:
 
 
 def _is_leaked(recordings: Recordings, row: int, trained: TrainedOn) -> bool:
-    """Return whether a window that training would have cut from this recording was in training."""
+    """Return whether a window of this recording, cut as for training, was in training."""
     if trained.fs != FS:
         return False
     try:
@@ -142,16 +142,18 @@ def _is_leaked(recordings: Recordings, row: int, trained: TrainedOn) -> bool:
 
 
 RANKED = 5000
-"""Upper limit of records for computing the rank."""
+"""Maximum number of records for computing the effective rank."""
 
 
 @dataclass(frozen=True)
 class Judged:
-    """Rotation of a task with its trials, restricted to the records that all methods can read.
+    """Rotation of a task with its trials.
 
     Attributes:
+        task: the rotation, with the records that all methods can read.
         widths: number of features of each method.
-        unreadable: reason for each omitted record, by id.
+        unreadable: reason of each unreadable record, by id.
+        trials: trials of each method.
         rank: effective rank of h_rhythm; None if features are tested.
     """
 
@@ -163,15 +165,15 @@ class Judged:
 
 
 def home_of(under_test: ModelUnderTest, out: Path | None) -> Path:
-    """Return the requested output folder, or else the run folder. Raises `UsageError` without both."""
-    bare = under_test.run is None or under_test.run == under_test.place.absolute()
-    if out is None and (bare or address(under_test.place)):
+    """Return the folder for the report: `out`, or the run folder. Raises `UsageError` if there is neither."""
+    without_run = under_test.run is None or under_test.run == under_test.place.absolute()
+    if out is None and (without_run or address(under_test.place)):
         raise UsageError("without a run, --out must name a folder for the report")
     return out or under_test.place.parent
 
 
 def try_writing(home: Path) -> None:
-    """Check that the report can be written before the long computation. Raises `OutputError`."""
+    """Raise `OutputError` if the report can't be written. Call it before the long computation."""
     folder = home / "probe"
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -183,7 +185,7 @@ def try_writing(home: Path) -> None:
 
 
 def keep_report(home: Path, under_test: ModelUnderTest, request: Request, judged: Sequence[Judged]) -> Report:
-    """Summarise all rotations, and write the report and the predictions of all test records."""
+    """Summarise the trials of all rotations, and write the report and the predictions on the test records."""
     task, protocol = judged[0].task, request.protocol
     tested = [fold.task.part(TEST) for fold in judged]
     y_MK = np.concatenate([part.y_MK for part in tested])
@@ -194,8 +196,8 @@ def keep_report(home: Path, under_test: ModelUnderTest, request: Request, judged
     ids = tuple(part.recordings.ids[row] for part in tested for row in part.row_M)
     predicted = predictions(ids, task.classes, y_MK, trials, under_test.name, rotations)
     people = {
-        kind: [values[row] for part in tested for row in part.row_M]
-        for kind, values in task.recordings.people.items()
+        attribute: [values[row] for part in tested for row in part.row_M]
+        for attribute, values in task.recordings.people.items()
     }
     concepts = under_test.model and concept_scores_of(under_test.model, request.readout)
     report = Report(
@@ -234,16 +236,19 @@ def keep_report(home: Path, under_test: ModelUnderTest, request: Request, judged
 
 
 def rank_of(features_of: Mapping[str, FeatureTable], task: Task) -> float | None:
-    """Return the effective rank of h_rhythm, or of mean H with an untrained pool, on RANKED records."""
-    read = features_of.get(MEAN_H, features_of.get(ENCODER))
-    if read is None:
+    """Return the effective rank of h_rhythm over at most `RANKED` records.
+
+    If the pool of h_rhythm is untrained, return the effective rank of the mean of H.
+    """
+    features = features_of.get(MEAN_H, features_of.get(ENCODER))
+    if features is None:
         return None
-    h_MD = read.x_RF[task.row_M]
+    h_MD = features.x_RF[task.row_M]
     return effective_rank(torch.from_numpy(h_MD[:: 1 + len(h_MD) // RANKED]))
 
 
 def _counts(judged: Sequence[Judged]) -> Counts:
-    """Count the records. Test counts are summed over rotations, train and val counts are averaged."""
+    """Count the records: the total of test records over all rotations, and the average of train and val."""
     train, val, test = ([int((fold.task.split_M == part).sum()) for fold in judged] for part in SPLITS)
     task = judged[0].task
     return Counts(
@@ -252,23 +257,23 @@ def _counts(judged: Sequence[Judged]) -> Counts:
         test=sum(test),
         unlabelled=task.unlabelled,
         missing=task.missing,
-        unreadable={record: why for fold in judged for record, why in fold.unreadable.items()},
+        unreadable={record: reason for fold in judged for record, reason in fold.unreadable.items()},
     )
 
 
 def _of_concepts(under_test: ModelUnderTest, task: Task, request: Request) -> Iterator[str]:
-    """Yield remarks on the concept scores, and on classes whose concepts are missing or scored by family."""
+    """Yield remarks on the concept scores, and on classes whose concepts are unknown or scored by family."""
     if under_test.model is None or under_test.ontology is None or not under_test.model.prototypes.any():
         return
     if under_test.model.concept_scores and not concept_scores_of(under_test.model, request.readout):
         yield f"readout={request.readout} has no beats, so only the prototypes score concepts"
     onto = under_test.ontology
-    asked = [name for name in task.classes if task.concepts.get(name)]
-    classes = ", ".join(name for name in asked if not known_concepts(task, name, onto))
+    with_concepts = [name for name in task.classes if task.concepts.get(name)]
+    classes = ", ".join(name for name in with_concepts if not known_concepts(task, name, onto))
     if classes:
-        yield f"the encoder's graph lacks concepts of {classes}: zero-shot passes over these classes"
+        yield f"the encoder's graph lacks concepts of {classes}, so zero-shot can't score these classes"
     without_record = {onto.nodes[leaf].abbr for leaf in judged_by_family(under_test.model)}
-    asked = [name for name in task.classes if known_concepts(task, name, onto)]
-    if of_family := [name for name in asked if without_record.issuperset(known_concepts(task, name, onto))]:
-        classes = ", ".join(of_family)
-        yield f"no record of the encoder's training bore {classes}: zero-shot scores them by their family"
+    known = [name for name in task.classes if known_concepts(task, name, onto)]
+    if by_family := [name for name in known if without_record.issuperset(known_concepts(task, name, onto))]:
+        classes = ", ".join(by_family)
+        yield f"no training record of the encoder had {classes}, so zero-shot scores them by their family"

@@ -1,4 +1,4 @@
-"""Requests for probes: options, and protocols and baselines by name."""
+"""Define the options of a probe, and find protocols and baselines by name."""
 
 import json
 from collections.abc import Callable
@@ -18,7 +18,7 @@ from marecg.evaluate.scores.summary import READ_AS
 from marecg.evaluate.tasks.task import Folds, Task, TaskDefinition
 
 Baseline = Callable[[Task], Method]
-"""Function that returns the method for a task. The method learns only from the task's training records."""
+"""Function that returns the baseline for a task. A baseline learns only from the task's training records."""
 
 PROTOCOLS = {STRICT.name: STRICT, MERL.name: MERL}
 BASELINES: dict[str, Baseline] = {"resnet1d": resnet1d}
@@ -40,19 +40,22 @@ class Request:
     """Options of a probe, checked on creation.
 
     Attributes:
-        fractions: shares of the training part, each in (0, 1]; sorted in ascending order.
-        splits: folder of MERL's split tables, if labels and split are to come from them.
-        baselines: further baselines, in addition to the default ones.
-        readout: readout of the run's encoder with which other rows are compared. All readouts except `rhythm`
-            add the random encoder's readout. `concepts` is the beat readout with the prototypes' score of
-            each class.
-        folds: folds of the data set for training, selection and test. With several entries (rotations), test
+        fractions: shares of the training part, each in (0, 1], in ascending order.
+        seeds: number of random draws of each share below 1.
+        protocol: rules of the probe.
+        splits: folder of MERL's split tables, from which labels and split are read; None for the task's own
+            labels and split.
+        baselines: baselines that are evaluated in addition to the hand-crafted features.
+        readout: readout of the run's encoder that other rows are compared with. `concepts` is the beat
+            readout together with the prototypes' score of each class. For all readouts except `rhythm`, the
+            same readout of a random encoder is added.
+        folds: folds of the dataset for training, selection and test. With several entries (rotations), test
             records are pooled. If empty, the published folds are used.
         resamples: number of resamples of the test records for intervals.
-        without: rows to leave out, such as `encoder, wide`, which takes the longest.
+        without: rows to leave out, for example `encoder, wide`, which takes longest.
 
     Raises:
-        UsageError: fractions, seeds, resamples or readout are invalid, or the protocol doesn't support them.
+        UsageError: an option is invalid, or the protocol doesn't support it.
     """
 
     fractions: tuple[float, ...] = FRACTIONS
@@ -76,21 +79,21 @@ class Request:
         if self.readout not in READ_AS:
             raise UsageError(f"unknown readout {self.readout!r}", remedy=suggest(self.readout, READ_AS))
         if self.protocol.reader and self.readout != "rhythm":
-            problem = f"protocol {self.protocol.name} reads {self.protocol.row}, so it has no readouts"
+            problem = f"protocol {self.protocol.name} always reads {self.protocol.row}, got a readout"
             raise UsageError(problem, remedy="Leave out --set readout, or --protocol")
         if self.readout == "concepts" and not self.protocol.own_classifiers:
-            problem = f"protocol {self.protocol.name} can't start from concepts"
-            raise UsageError(problem, remedy="Omit --protocol, or set readout=beats")
+            problem = f"protocol {self.protocol.name} doesn't support readout=concepts"
+            raise UsageError(problem, remedy="Leave out --protocol, or set readout=beats")
         for name in ("seeds", "resamples"):
             if getattr(self, name) < 1:
                 raise UsageError(f"{name} must be at least 1, got {getattr(self, name)}")
         if self.baselines and not self.protocol.own_classifiers:
-            problem = f"baselines are not measured by protocol {self.protocol.name}"
+            problem = f"protocol {self.protocol.name} doesn't support baselines"
             raise UsageError(problem, remedy="Leave out --baseline")
 
     @property
     def as_json(self) -> str:
-        """Return all options that affect a report's numbers, as one line of JSON."""
+        """Return all options that affect a report's scores, as a line of JSON."""
         fields = {
             "fractions": self.fractions,
             "seeds": self.seeds,
@@ -105,6 +108,6 @@ class Request:
         return json.dumps(fields, ensure_ascii=False)
 
     def open(self, task: TaskDefinition, root: Path) -> tuple[Task, ...]:
-        """Open the task, once per rotation. Raises as `TaskDefinition.open` does."""
+        """Open the task once for each rotation. Raises as `TaskDefinition.open` does."""
         rotations = (task.open(root, self.splits, folds=folds) for folds in self.folds or (None,))
         return tuple(replace(rotation, view=self.protocol.view) for rotation in rotations)

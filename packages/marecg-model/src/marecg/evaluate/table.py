@@ -1,7 +1,7 @@
-"""Tidy frame of scores with a row per figure, published or measured.
+"""Collect published and measured scores in a frame with a row per score.
 
-`published.tsv` holds the rows of the paper's Table tab:linear_probe as printed. Measured figures come from
-the reports in run folders.
+`published.tsv` has the rows of the paper's Table tab:linear_probe as printed. Measured scores come from the
+reports in run folders.
 """
 
 import logging
@@ -28,7 +28,7 @@ TITLES = {
     "ptbxl-rhythm": "PTB-XL rhythm",
     "cpsc2018": "CPSC2018",
 }
-"""Tasks of the table in the paper's order. Other tasks follow under their own names."""
+"""Titles of the paper's tasks, in the paper's order. The title of any other task is its name."""
 PRINTED, MEASURED = "published", "measured"
 KINDS = {
     **dict.fromkeys(("source", "group", "method", "task"), "str"),
@@ -41,13 +41,13 @@ KINDS = {
 """Columns of the frame. Macro AUC, its spread over seeds and its interval are in percent.
 
 source          `PRINTED` or `MEASURED`
-group           the run; empty if several runs share the figure
-task_sha256     figures with the same value can be compared
-leaked_records  val and test records that the encoder was pretrained on; missing if unknown
-records         training records of each of the `seeds` draws
+group           the run; empty if several runs have the score in common
+task_sha256     hash of the task; scores with the same hash can be compared
+leaked_records  number of val and test records that the encoder was pretrained on; missing if unknown
+records         number of training records of each of the `seeds` draws
 dimension       number of features
 versus          difference from the report's reference on the same test records, with its interval
-h_rank          least effective rank of h_rhythm, for a run's own encoder
+h_rank          smallest effective rank of h_rhythm over the tasks, for a run's encoder
 auprc           mean of the classes' average precisions in percent
 f_max           `metrics.f_max` in percent
 """
@@ -56,18 +56,18 @@ VERSUS = ["versus", "versus_low", "versus_high"]
 ROW = ["source", "group", "method"]
 """Columns that identify a row of a printed table."""
 FIGURES = ["macro_auc", "sd", "low", "high", "test_records", "task_sha256", "leaked_records"]
-"""Columns in which two runs must agree to share a figure."""
+"""Columns that must be equal in two runs before `merged` merges their scores."""
 
 
 def tidy(lines: Iterable[dict[str, Any]]) -> pd.DataFrame:
-    """Return a frame of scores from dictionaries. Absent fields become missing values."""
+    """Build a frame of scores from dictionaries. Absent fields become missing values."""
     scores = pd.DataFrame(list(lines), columns=list(KINDS))
     texts = [name for name, kind in KINDS.items() if kind == "str"]
     return scores.fillna(dict.fromkeys(texts, "")).astype(KINDS)
 
 
 def published() -> pd.DataFrame:
-    """Return the figures of the paper's table."""
+    """Return the scores of the paper's table."""
     wide = pd.read_csv(PUBLISHED, sep="\t").set_index(["group", "method"])
     lines = []
     for (group, method), row in wide.iterrows():
@@ -79,9 +79,9 @@ def published() -> pd.DataFrame:
 
 
 def measured(runs: Iterable[str | Path], protocol: str = "strict") -> pd.DataFrame:
-    """Return the figures of all runs from `RUN/probe/*-PROTOCOL.json`, without repetition.
+    """Return the scores of several runs, read from `RUN/probe/*-PROTOCOL.json`. Equal rows are merged.
 
-    Logs a warning for a folder without such a report. Raises `UsageError` if no folder has a report.
+    A folder without such a report is skipped with a warning. Raises `UsageError` if no folder has a report.
     """
     reports = {run: sorted((run / "probe").glob(f"*-{protocol}.json")) for run in map(Path, runs)}
     unprobed = [run for run, paths in reports.items() if not paths]
@@ -89,14 +89,14 @@ def measured(runs: Iterable[str | Path], protocol: str = "strict") -> pd.DataFra
         problem = f"has no probe by protocol {protocol}"
         raise UsageError(problem, where=unprobed[0], remedy="Run `marecg probe` on it first")
     for run in unprobed:
-        logger.warning("%s: skipped, it has no probe by protocol %s", run, protocol)
+        logger.warning("%s: skipped, because it has no probe by protocol %s", run, protocol)
     return of_reports((run, read_report(path)) for run, paths in reports.items() for path in paths)
 
 
 def of_reports(reports: Iterable[tuple[Path, Report]]) -> pd.DataFrame:
-    """Return the figures of several runs' reports without repetition, baselines last.
+    """Return the scores in several runs' reports. Equal rows are merged, and baselines are last.
 
-    A run is named after its folder, or by the given path if two folders have the same name.
+    A run has the name of its folder or, if two folders have the same name, its path.
     """
     listed = list(reports)
     names = {run: run.resolve().name for run, _ in listed}
@@ -107,7 +107,12 @@ def of_reports(reports: Iterable[tuple[Path, Report]]) -> pd.DataFrame:
 
 
 def lines(group: str, report: Report) -> Iterable[dict[str, Any]]:
-    """Yield a report's figures as dictionaries, one per row of the frame."""
+    """Yield a report's scores as dictionaries, each for a row of the frame.
+
+    Args:
+        group: name of the run.
+        report: report of a probe.
+    """
     leaks = report.leak.records if report.leak else None
     for cell in report.cells:
         of_encoder = cell.method in ENCODER_METHODS
@@ -139,7 +144,7 @@ def lines(group: str, report: Report) -> Iterable[dict[str, Any]]:
 
 
 def by_class(report: Report) -> pd.DataFrame:
-    """Return AUC and average precision per class in percent, at each method's largest share."""
+    """Return the AUC and average precision of each class in percent, at each method's largest share."""
     largest = {cell.method: cell for cell in report.cells}  # the shares ascend
     figures = []
     for method, cell in largest.items():
@@ -152,7 +157,7 @@ def by_class(report: Report) -> pd.DataFrame:
 
 
 def as_dicts(frame: pd.DataFrame) -> list[dict[str, Any]]:
-    """Return a dictionary per line, None for missing values."""
+    """Return a dictionary for each row of a frame. Missing values become None."""
     return list(frame.astype(object).where(frame.notna(), None).to_dict("records"))
 
 
@@ -161,7 +166,7 @@ def _percent(share: float | None) -> float | None:
 
 
 def merged(scores: pd.DataFrame) -> pd.DataFrame:
-    """Merge rows that are equal in several runs into one.
+    """Merge rows that are equal in several runs, for example baselines.
 
     Rows of an encoder or its prototypes belong to their run and are never merged.
     """
@@ -180,17 +185,17 @@ def merged(scores: pd.DataFrame) -> pd.DataFrame:
     return pd.concat([*ordered, scores.iloc[:0]], ignore_index=True)
 
 
-def _alike(one: pd.DataFrame, other: pd.DataFrame) -> bool:
-    at = one.index.intersection(other.index)
-    same_row = (one[["source", "method"]].iloc[0] == other[["source", "method"]].iloc[0]).all()
-    return bool(same_row and len(at) and one.loc[at, FIGURES].equals(other.loc[at, FIGURES]))
+def _alike(left: pd.DataFrame, right: pd.DataFrame) -> bool:
+    common = left.index.intersection(right.index)
+    same_row = (left[["source", "method"]].iloc[0] == right[["source", "method"]].iloc[0]).all()
+    return bool(same_row and len(common) and left.loc[common, FIGURES].equals(right.loc[common, FIGURES]))
 
 
 def ranks(scores: pd.DataFrame) -> "pd.Series[int]":
-    """Rank the best (1) and second-best (2) mean of a task and share among comparable figures.
+    """Mark the best (1) and second-best (2) score of a task and share among comparable scores.
 
-    Figures are comparable if they have the same source, and measured figures if they have the same records.
-    A single figure, or figures that are all equal, have no best.
+    Scores are comparable if they have the same source and, if measured, the same records. If all comparable
+    scores are equal, none is marked.
     """
     means = (
         scores["macro_auc"]
@@ -202,36 +207,36 @@ def ranks(scores: pd.DataFrame) -> "pd.Series[int]":
 
 
 def only(scores: pd.DataFrame, tasks: Collection[str]) -> pd.DataFrame:
-    """Select the figures of given tasks. Raises `UsageError` for a task without figures."""
+    """Select the scores of some tasks. Raises `UsageError` for a task without scores."""
     if missing := set(tasks) - set(scores["task"]):
-        remedy = "Probe a run on it first, or choose one that was probed"
-        raise UsageError(f"no row belongs to the task {', '.join(sorted(missing))}", remedy=remedy)
+        remedy = "Probe a run on the task first, or choose another task"
+        raise UsageError(f"no run was probed on {', '.join(sorted(missing))}", remedy=remedy)
     return scores[scores["task"].isin(list(tasks))]
 
 
 def tasks_of(scores: pd.DataFrame) -> Sequence[str]:
-    """Return tasks in order: the paper's first, the others by name."""
+    """Return the tasks in a frame: the paper's tasks in the paper's order, then others by name."""
     tasks = scores["task"].unique()
     return [task for task in TITLES if task in tasks] + sorted(set(tasks) - TITLES.keys())
 
 
 def names_of(scores: pd.DataFrame) -> "pd.Series[str]":
-    """Return the label of each row: method, run if measured, and a mark for a collapsed run."""
+    """Return the label of each row: method, run of a measured row, and a mark for a collapsed run."""
     of_run = (scores["source"] == MEASURED) & (scores["group"] != "")
     names = scores["method"].where(~of_run, scores["group"] + ": " + scores["method"])
     return names.where(~(scores["h_rank"] < COLLAPSED), names + " (collapsed)")
 
 
 def title(task: str) -> str:
-    """Return a task's name for the table's head."""
+    """Return the title of a task."""
     return TITLES.get(task, task)
 
 
 def share(fraction: float) -> str:
-    """Return a share of the training records as text, such as `1%`."""
+    """Format a share of the training records, for example as `1%`."""
     return f"{100 * fraction:g}%" if fraction else "no labels"
 
 
 def read_report(path: str | Path) -> Report:
-    """Read a probe's report. Raises `InputError` if it is unreadable or not a report."""
+    """Read a probe's report. Raises `InputError` if the file is unreadable or isn't a report."""
     return read_model(Report, Path(path), "isn't a probe report", "Probe the run again")

@@ -1,6 +1,6 @@
-"""Printed tables of scores, in which rows are marked as published or measured.
+"""Print tables of published and measured scores.
 
-Best and second best are marked among comparable figures. A dagger marks a figure whose encoder was pretrained
+The best and second-best of comparable scores are marked. A dagger marks a score whose encoder was pretrained
 on validation or test records of the task.
 """
 
@@ -18,16 +18,16 @@ from marecg.evaluate.table import MEASURED, ROW, as_dicts, names_of, ranks, shar
 from marecg.nn.collapse import COLLAPSED
 
 NOTE = (
-    "Macro AUC in percent. Published rows are copied from the paper; measured ones stand on the records that "
-    "were on disk. Best and second best are marked within each source."
+    "Macro AUC in percent. Published rows are copied from the paper. Measured rows use the records that were "
+    "on disk. Best and second best are marked within each source."
 )
-LEAKED = "{} pretrained on val or test records of the task: no number for records that it never saw."
-UNKNOWN = "It is not known what these were pretrained on, which may have been the test records: {}."
-FALLEN = (
-    f"Collapsed: the effective rank of h_rhythm over the task's records is below {COLLAPSED:g}, so that "
-    "records look alike."
+LEAKED = "{} The encoder was pretrained on val or test records of the task, so the score is too high."
+UNKNOWN = "The training records of these encoders are unknown and may include test records: {}."
+COLLAPSED_NOTE = (
+    f"Collapsed: the effective rank of h_rhythm over the task's records is below {COLLAPSED:g}, so the "
+    "encoder hardly distinguishes records."
 )
-APART = "Rows on different records of a task are ranked apart."
+SEPARATE = "Rows on different records of a task are ranked separately."
 TEX = str.maketrans(
     {
         "\\": r"\textbackslash{}",
@@ -41,9 +41,14 @@ TEX = str.maketrans(
 
 @dataclass(frozen=True)
 class Style:
-    """Marks of an output format for best, second best, spread and leak.
+    """Marks of an output format.
 
-    `plain` escapes a name, so that it isn't read as markup.
+    Attributes:
+        marks: formats of the best (1) and second-best (2) score.
+        plus_minus: text before the standard deviation.
+        dagger: mark of a leak.
+        plain: function that escapes a name, so that it isn't read as markup.
+        digits: number of decimals.
     """
 
     marks: dict[int, str]
@@ -53,7 +58,7 @@ class Style:
     digits: int = 2
 
     def figures(self, scores: pd.DataFrame, intervals: bool) -> list[str]:
-        """Format figures, such as `77.53 ± 1.20 [75.1, 80.2]†`, with intervals if requested."""
+        """Format scores, for example as `77.53 ± 1.20 [75.1, 80.2]†`. Intervals are optional."""
         texts = []
         for line, rank in zip(scores.itertuples(), ranks(scores), strict=True):
             values = [f"{value:.{self.digits}f}" for value in (line.macro_auc, line.sd) if not pd.isna(value)]
@@ -74,7 +79,14 @@ LATEX = Style(
 
 @dataclass(frozen=True)
 class Grid:
-    """Table as text: shared headings, column heads, and lines in groups."""
+    """Table as text.
+
+    Attributes:
+        over: heading above each column. Adjacent columns may share a heading.
+        heads: head of each column.
+        text_columns: number of left-aligned columns.
+        groups: lines of cells, in groups.
+    """
 
     over: list[str]
     heads: list[str]
@@ -83,7 +95,7 @@ class Grid:
 
 
 def markdown(scores: pd.DataFrame, intervals: bool = False) -> str:
-    """Return an aligned Markdown table, with **best** and _second best_ of comparable figures."""
+    """Return an aligned Markdown table that marks the **best** and _second best_ of comparable scores."""
     grid = _grid(scores, MARKDOWN, intervals)
     heads = [plain_markdown(f"{over} {head}") for over, head in zip(grid.over, grid.heads, strict=True)]
     rows = [line for group in grid.groups for line in group]
@@ -92,7 +104,10 @@ def markdown(scores: pd.DataFrame, intervals: bool = False) -> str:
 
 
 def latex(scores: pd.DataFrame, intervals: bool = False) -> str:
-    r"""Return a LaTeX table (booktabs), with \textbf{best} and \underline{second best} comparable figures."""
+    r"""Return a LaTeX table that marks the \textbf{best} and \underline{second best} of comparable scores.
+
+    The table needs the package booktabs.
+    """
     grid = _grid(scores, LATEX, intervals)
     alignment = "l" * grid.text_columns + "r" * (len(grid.heads) - grid.text_columns)
     lines = [rf"\begin{{tabular}}{{{alignment}}}", r"\toprule", *_spanned(grid.over)]
@@ -104,18 +119,18 @@ def latex(scores: pd.DataFrame, intervals: bool = False) -> str:
 
 
 def long_csv(scores: pd.DataFrame, intervals: bool = True) -> str:
-    """Return a CSV line per figure, with all its fields and its interval."""
+    """Return a CSV table with a row per score and all columns of the frame."""
     texts = scores.select_dtypes("object").map(guarded)
     return str(scores.assign(**texts, rank=ranks(scores)).to_csv(index=False, lineterminator="\n"))
 
 
 def long_json(scores: pd.DataFrame, intervals: bool = True) -> str:
-    """Return the figures as a JSON list of objects."""
+    """Return the scores as a JSON list of objects."""
     return json.dumps(records(scores), indent=2, ensure_ascii=False, allow_nan=False)
 
 
 def records(scores: pd.DataFrame) -> list[dict[str, Any]]:
-    """Return a dictionary per figure, with its rank."""
+    """Return a dictionary per score, with its rank."""
     return as_dicts(scores.assign(rank=ranks(scores)))
 
 
@@ -128,11 +143,11 @@ FORMATS: dict[str, Callable[[pd.DataFrame, bool], str]] = {
 
 
 def _grid(scores: pd.DataFrame, style: Style, intervals: bool) -> Grid:
-    """Arrange figures in a line per row, or with intervals in a line per row and task."""
+    """Arrange scores in a line per row or, with intervals, in a line per row and task."""
     scores = scores.assign(text=style.figures(scores, intervals), name=names_of(scores).map(style.plain))
     tasks, shares = tasks_of(scores), sorted(scores["fraction"].unique())
     present = set(zip(scores["task"], scores["fraction"], strict=True))
-    columns = [(task, at) for task in tasks for at in shares if (task, at) in present]
+    columns = [(task, fraction) for task in tasks for fraction in shares if (task, fraction) in present]
     block = scores["source"].where(scores["source"] == MEASURED, scores["source"] + scores["group"])
     absent = style.plain("–")
     groups = []
@@ -142,36 +157,36 @@ def _grid(scores: pd.DataFrame, style: Style, intervals: bool) -> Grid:
             texts = dict(zip(zip(row["task"], row["fraction"], strict=True), row["text"], strict=True))
             task, source, name = row[["task", "source", "name"]].iloc[0]
             if intervals:
-                figures = [texts.get((task, at), absent) for at in shares]
+                figures = [texts.get((task, fraction), absent) for fraction in shares]
                 lines.append([style.plain(title(task)), source, name, *figures])
             else:
                 lines.append([source, name, *(texts.get(column, absent) for column in columns)])
         groups.append(lines)
     if intervals:
         return Grid([""] * (3 + len(shares)), ["task", "source", "method", *map(share, shares)], 3, groups)
-    over, heads = [title(task) for task, _ in columns], [share(at) for _, at in columns]
+    over, heads = [title(task) for task, _ in columns], [share(fraction) for _, fraction in columns]
     return Grid(["", "", *over], ["source", "method", *heads], 2, groups)
 
 
 def notes(scores: pd.DataFrame) -> list[str]:
-    """Return notes on the measured rows' test records, and on encoders that may have been trained on them."""
+    """Return notes on the test records of measured rows, on collapsed encoders, and on possible leaks."""
     measured = scores[(scores["source"] == MEASURED) & scores["test_records"].notna()]
     if measured.empty:
         return []
-    counts, apart = [], []
+    counts, separate = [], []
     for task, of_task in measured.groupby("task", sort=False):
-        asked = [part for _, part in of_task.groupby("task_sha256", sort=False)]
-        runs = [part["group"].where(part["group"] != "", part["method"]).unique() for part in asked]
+        versions = [part for _, part in of_task.groupby("task_sha256", sort=False)]
+        runs = [part["group"].where(part["group"] != "", part["method"]).unique() for part in versions]
         texts = (
-            f"{part['test_records'].iloc[0]}" + (f" ({', '.join(names)})" if len(asked) > 1 else "")
-            for part, names in zip(asked, runs, strict=True)
+            f"{part['test_records'].iloc[0]}" + (f" ({', '.join(names)})" if len(versions) > 1 else "")
+            for part, names in zip(versions, runs, strict=True)
         )
         counts.append(f"{title(str(task))} {', '.join(texts)}")
-        apart += [APART] if len(asked) > 1 else []
-    fallen = [FALLEN] if (measured["h_rank"] < COLLAPSED).any() else []
-    dark = names_of(measured[measured["leaked_records"].isna()]).unique()
-    unknown = [UNKNOWN.format(", ".join(dark))] if len(dark) else []
-    return [f"Test records of the measured rows: {'; '.join(counts)}.", *apart[:1], *fallen, *unknown]
+        separate += [SEPARATE] if len(versions) > 1 else []
+    collapsed = [COLLAPSED_NOTE] if (measured["h_rank"] < COLLAPSED).any() else []
+    unknown_names = names_of(measured[measured["leaked_records"].isna()]).unique()
+    unknown = [UNKNOWN.format(", ".join(unknown_names))] if len(unknown_names) else []
+    return [f"Test records of the measured rows: {'; '.join(counts)}.", *separate[:1], *collapsed, *unknown]
 
 
 def _notes(scores: pd.DataFrame, style: Style) -> list[str]:

@@ -1,4 +1,4 @@
-"""Blocks of features, kept as soon as they are computed, so that a killed probe or classifier can continue.
+"""Store features in blocks as soon as they are computed, so that a killed probe or classifier can continue.
 
 Shapes: B recordings of a block, F features.
 """
@@ -19,16 +19,22 @@ logger = logging.getLogger(__name__)
 
 
 class Block(NamedTuple):
-    """Features float32 [B, F] and B reasons: NaN and the reason for an unusable recording, otherwise ""."""
+    """Features of B recordings.
+
+    Attributes:
+        x_BF: features, float32. They are NaN for an unusable recording.
+        reasons: reason why a recording is unusable, or "".
+    """
 
     x_BF: NDArray[np.float32]
     reasons: tuple[str, ...]
 
 
 def write_block(folder: Path, key: str, block: Block) -> None:
-    """Write a block under the hash of its key, which identifies everything that it was computed from.
+    """Write a block to a file that is named by the hash of its key.
 
-    Raises `OutputError` if it can't be written.
+    The key must identify everything that the block was computed from. Raises `OutputError` if the file can't
+    be written.
     """
     file = _file(folder, key)
     with replacing(file, private=True) as temporary, temporary.open("wb") as stream:
@@ -36,7 +42,7 @@ def write_block(folder: Path, key: str, block: Block) -> None:
 
 
 def read_block(folder: Path, key: str, records: int) -> Block | None:
-    """Read the block of a key. Return None if it is missing, damaged or has another key."""
+    """Read the block with a key, or return None if there is no usable file."""
     file = _file(folder, key)
     if not file.is_file():
         return None

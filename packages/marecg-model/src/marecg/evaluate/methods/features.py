@@ -1,8 +1,8 @@
-"""Features of recordings: computed once per method and kept in the run folder, or read from a file.
+"""Compute features of recordings once per method and store them in the run folder, or read them from a file.
 
 A file is an `.npz` with `ids` [R] and `features` [R, F], or the output of `marecg embed`.
 
-Shapes: R recordings (of a file or a task), M of a task, B batch, F features, C leads, L samples.
+Shapes: R recordings of a file or a task, M recordings of a task, B batch, F features, C leads, L samples.
 """
 
 import hashlib
@@ -29,11 +29,11 @@ from marecg.evaluate.methods.method import FeatureTable, Method, Signals
 from marecg.evaluate.tasks.task import Recordings
 
 BLOCK_ROWS = 32
-"""Recordings that are in memory at once, and whose features are kept as a block."""
+"""Number of recordings per block. The recordings of a block are in memory at once."""
 WORTH_A_PROCESS = 256
-"""Recordings per process that make it worthwhile.
+"""Minimum number of recordings for another process.
 
-`small` and the hand-crafted features need three times as long for them as a process needs to start.
+Computing the features of so many recordings takes about three times as long as starting a process.
 """
 
 
@@ -46,19 +46,26 @@ def extract(
 ) -> dict[str, FeatureTable]:
     """Return the features of several methods and files, by name.
 
-    Features that `folder` already has for the same method and data are reused. Other features are computed
-    and written there in blocks, so that the next call continues after an interruption. A recording is read
-    once, or twice if only some methods can run in other processes. `files` are read first, so that a wrong
-    file is reported before the long computation.
+    Computed features are stored in `folder` in blocks, and reused by the next call for the same method and
+    data. So an interrupted call can be continued. A recording is read once, or twice if only some methods can
+    run in other processes.
+
+    Args:
+        recordings: recordings of the task.
+        methods: methods that compute features.
+        folder: folder for stored features.
+        progress: shows progress.
+        files: files of features, by name. They are read first, so that a wrong file is reported before the
+            long computation.
     """
     read = {name: read_features(path, recordings) for name, path in (files or {}).items()}
     tables = {method: _Table(recordings, method, folder) for method in methods}
     threads = torch.get_num_threads()
-    apart = [method for method in methods if method.apart]
-    count = min(threads, len(_lacking(tables, apart)) * BLOCK_ROWS // WORTH_A_PROCESS)
+    movable = [method for method in methods if method.apart]
+    count = min(threads, len(_lacking(tables, movable)) * BLOCK_ROWS // WORTH_A_PROCESS)
     if count > 1:
         with workers(0, count, None, threads // count, where=recordings.name):
-            _compute(recordings, tables, apart, None, progress)
+            _compute(recordings, tables, movable, None, progress)
     _compute(recordings, tables, methods, 1, progress)
     rows = {
         name: method.read(name, tables[method].features()) for method in methods for name in method.judged
@@ -67,15 +74,15 @@ def extract(
 
 
 class _Table:
-    """Features of a method, whose blocks are kept in a separate folder."""
+    """Features of a method. Its blocks are stored in a folder of their own."""
 
     def __init__(self, recordings: Recordings, method: Method, folder: Path) -> None:
         name = re.sub(r"[^\w]+", "-", f"{recordings.name}-{method.name}")
         self.folder = folder / f"{name}-{recordings.sha256[:12]}-{method.sha256[:12]}"
         self.recordings, self.method = recordings, method
-        every = range(len(recordings.ids))
-        self.x_RF, self.reasons = np.full((len(every), 1), np.nan, np.float32), [""] * len(every)
-        blocks = [every[at : at + BLOCK_ROWS] for at in every[::BLOCK_ROWS]]
+        all_rows = range(len(recordings.ids))
+        self.x_RF, self.reasons = np.full((len(all_rows), 1), np.nan, np.float32), [""] * len(all_rows)
+        blocks = [all_rows[first : first + BLOCK_ROWS] for first in all_rows[::BLOCK_ROWS]]
         self.missing: set[range] = set()
         for rows in blocks:
             if block := read_block(self.folder, self._key(rows), len(rows)):
@@ -84,7 +91,7 @@ class _Table:
                 self.missing.add(rows)
 
     def add(self, rows: range, block: Block) -> None:
-        """Keep a computed block. Raises the errors of `Method.verify`."""
+        """Add and store a computed block. Raises the errors of `Method.verify`."""
         self.method.verify()
         write_block(self.folder, self._key(rows), block)
         self._take(rows, block)
@@ -101,13 +108,13 @@ class _Table:
 
     def _take(self, rows: range, block: Block) -> None:
         rows_of, width = slice(rows.start, rows.stop), block.x_BF.shape[1]
-        if width > self.x_RF.shape[1]:  # known from the first recording that can be used
+        if width > self.x_RF.shape[1]:  # the width is unknown until the first usable recording
             self.x_RF = np.full((len(self.x_RF), width), np.nan, np.float32)
         self.x_RF[rows_of], self.reasons[rows_of] = block.x_BF, block.reasons
 
 
 def _lacking(tables: Mapping[Method, _Table], methods: Sequence[Method]) -> dict[range, list[Method]]:
-    """Return the blocks that any method lacks, in order, with the methods that lack them."""
+    """Return the blocks that aren't computed by all methods, each with the methods that lack it."""
     blocks = sorted(set().union(*(tables[method].missing for method in methods)), key=lambda rows: rows.start)
     return {rows: [method for method in methods if rows in tables[method].missing] for rows in blocks}
 
@@ -119,7 +126,7 @@ def _compute(
     jobs: int | None,
     progress: Progress,
 ) -> None:
-    """Compute and keep missing blocks, with `workers`, or with a single job in this process."""
+    """Compute and store missing blocks, in the processes of `workers` or, with `jobs` 1, in this process."""
     lacking = _lacking(tables, methods)
     if not lacking:
         return
@@ -136,7 +143,7 @@ def _compute(
 
 
 def _blocks(recordings: Recordings, methods: Sequence[Method], rows: range) -> list[Block]:
-    """Return the features of recordings by each method."""
+    """Return a block of features for each method."""
     signals: Signals = []
     reasons = []
     for row in rows:
@@ -147,28 +154,29 @@ def _blocks(recordings: Recordings, methods: Sequence[Method], rows: range) -> l
             if error.reason == Reason.unavailable:
                 raise CorpusError(error.problem, where=error.where, remedy=error.remedy) from error
             reasons.append(str(error.reason))
-    usable = [place for place, reason in enumerate(reasons) if not reason]
+    usable = [position for position, reason in enumerate(reasons) if not reason]
     blocks = []
     for method in methods:
-        made_BF = method.compute(signals) if signals else np.empty((0, 1))
-        assert len(made_BF) == len(signals), f"{method.name}: {made_BF.shape} for {len(signals)} recordings"
-        if not np.isfinite(made_BF).all():
+        computed_BF = method.compute(signals) if signals else np.empty((0, 1))
+        shape = computed_BF.shape
+        assert len(computed_BF) == len(signals), f"{method.name}: {shape} for {len(signals)} recordings"
+        if not np.isfinite(computed_BF).all():
             raise InputError(f"features must be finite, got NaN or infinite values from {method.name}")
-        x_BF = np.full((len(rows), made_BF.shape[1]), np.nan, np.float32)
-        x_BF[usable] = made_BF
+        x_BF = np.full((len(rows), shape[1]), np.nan, np.float32)
+        x_BF[usable] = computed_BF
         blocks.append(Block(x_BF, tuple(reasons)))
     return blocks
 
 
 def finite(x_CL: NDArray[np.float32]) -> NDArray[np.float32]:
-    """Return the signal if all samples are finite. Raises `RecordError` (`nan`) otherwise."""
+    """Return the signal unchanged. Raises `RecordError` (`nan`) if a sample isn't finite."""
     if not np.isfinite(x_CL).all():
         raise RecordError("nan", "has samples without a value")
     return x_CL
 
 
 def features_sha256(path: Path) -> str:
-    """Return the hash of a file or folder of features; "" if it can't be read."""
+    """Return the hash of a file or folder of features, or "" if it can't be read."""
     try:
         if path.is_dir():
             parts = "".join(features_sha256(part) for part in sorted(path.iterdir()))
@@ -179,10 +187,14 @@ def features_sha256(path: Path) -> str:
 
 
 def read_features(path: Path, recordings: Recordings) -> FeatureTable:
-    """Read features from a file and match them to recordings by name. Missing recordings count as unreadable.
+    """Read features from a file, and match them with recordings by name.
 
-    From the output of `marecg embed`, the readout is taken, or h_rhythm without a readout. Raises
-    `InputError` if the file is damaged, arrays don't match, values are not finite or all ids are unknown.
+    A recording that isn't in the file counts as unreadable. The features of an output of `marecg embed` are
+    its readout or, without a readout, h_rhythm.
+
+    Raises:
+        InputError: the file is damaged, its arrays have different lengths, values aren't finite, or all ids
+            are unknown.
     """
     if path.is_dir() or path.suffix == ".parquet" or _is_embedded(path):
         return _of_embeddings(path, recordings)
@@ -199,17 +211,18 @@ def read_features(path: Path, recordings: Recordings) -> FeatureTable:
     named = list(zip(ids, recordings.rows_named(ids), strict=True))
     if several := [name for name, row in named if row == -1]:
         remedy = "Write its source before it, as SOURCE/NAME"
-        raise InputError(f"{several[0]!r} names several recordings", where=path, remedy=remedy)
+        raise InputError(f"{several[0]!r} is the name of several recordings", where=path, remedy=remedy)
     rows = [row for _, row in named if row is not None]
     if not rows:
-        remedy = f"Name the records as the data set does, such as {', '.join(recordings.ids[:3])}"
+        remedy = f"Use the names of the dataset, for example {', '.join(recordings.ids[:3])}"
         raise InputError(
             f"has none of the task's {len(recordings.ids)} recordings", where=path, remedy=remedy
         )
     most_named, count = Counter(rows).most_common(1)[0]
     if count > 1:
         twice = recordings.ids[most_named]
-        raise InputError(f"names the recording {twice} twice", where=path, remedy=remedy)
+        problem = f"must have one row per recording, got several rows for {twice}"
+        raise InputError(problem, where=path, remedy=remedy)
     matched_MF = np.full((len(recordings.ids), x_RF.shape[1]), np.nan, np.float32)
     matched_MF[rows] = x_RF[[row is not None for _, row in named]]
     absent = sorted({*range(len(recordings.ids))} - {*rows})
@@ -227,23 +240,26 @@ def _is_embedded(path: Path) -> bool:
 
 
 def _of_embeddings(folder: Path, recordings: Recordings) -> FeatureTable:
-    """Match embeddings to recordings, by source and name or by published name."""
-    number = {record: row for row, record in enumerate(recordings.ids)}
-    world = {identity: row for row, identity in enumerate(recordings.identities) if identity is not None}
+    """Match embeddings with recordings, by source and name or by published name."""
+    by_name = {record: row for row, record in enumerate(recordings.ids)}
+    by_identity = {
+        identity: row for row, identity in enumerate(recordings.identities) if identity is not None
+    }
     matched_MF: NDArray[np.float32] | None = None
     absent = set(range(len(recordings.ids)))
     for block in blocks(folder, ["record", "source", "rhythm"], READOUTS):
         names = zip(block.column("record").to_pylist(), block.column("source").to_pylist(), strict=True)
-        places = [
-            number.get(
-                f"{source}/{record}", number.get(record, world.get(published_as(record, source) or ""))
+        found = [
+            by_name.get(
+                f"{source}/{record}",
+                by_name.get(record, by_identity.get(published_as(record, source) or "")),
             )
             for record, source in names
         ]
-        matched = [place for place, row in enumerate(places) if row is not None]
-        rows = [row for row in places if row is not None]
+        matched = [position for position, row in enumerate(found) if row is not None]
+        rows = [row for row in found if row is not None]
         if len({*rows} & absent) < len(rows):
-            problem = f"holds the recording {recordings.ids[rows[0]]} or another twice"
+            problem = f"must have each recording once, got {recordings.ids[rows[0]]} or another one twice"
             raise InputError(problem, where=folder, remedy="Embed each recording only once")
         absent -= {*rows}
         x_BF = vectors(block, next((name for name in READOUTS if name in block.schema.names), "rhythm"))
@@ -252,7 +268,8 @@ def _of_embeddings(folder: Path, recordings: Recordings) -> FeatureTable:
         matched_MF[rows] = x_BF[matched]
     if matched_MF is None or len(absent) == len(recordings.ids):
         problem = f"has none of the task's {len(recordings.ids)} recordings"
-        few = ", ".join(recordings.ids[:3])
-        raise InputError(problem, where=folder, remedy=f"Embed the records of the task, such as {few}")
+        examples = ", ".join(recordings.ids[:3])
+        remedy = f"Embed the records of the task, for example {examples}"
+        raise InputError(problem, where=folder, remedy=remedy)
     unreadable = {recordings.ids[row]: f"not in {folder.name}" for row in sorted(absent)}
     return FeatureTable(matched_MF, unreadable, sha256=features_sha256(folder))

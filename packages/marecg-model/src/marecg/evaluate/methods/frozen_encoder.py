@@ -1,9 +1,9 @@
-"""Frozen encoders as feature methods: the tested encoder, and a random encoder of the same shape.
+"""Evaluate frozen encoders as methods: the tested encoder, and a random encoder of the same shape.
 
 The prototypes of an encoder score a task's classes without labelled records (eq. gscl-pred): q =
-softmax(⟨W_sca h_rhythm, p_c⟩/τ) over the concepts. The score of a class is the log of the mass on its
-concepts (`Task.concepts`). A class may have no concepts. If the model has `concept_scores`, and the features
-begin with the beat readout, this score is averaged with a ridge regression's.
+softmax(⟨W_sca h_rhythm, p_c⟩/τ) over the concepts. The score of a class is the log of q's total on its
+concepts (`Task.concepts`). A class may have no concepts. If the model has `concept_scores`, and the beat
+readout is computed, the score is averaged with the score of a ridge regression.
 
 Shapes: B recordings, M records, K classes, N concepts, D width, F features, W wide readout, V wide and beat
 readout, C leads, L samples.
@@ -50,37 +50,41 @@ from marecg.model.pretrained import weights_sha256
 from marecg.model.readout import Readout, columns_within, part_weights, readout_width, views, wide_columns
 
 POOLING = "wide readout, mean over windows of the encoder's context, 2"
-"""Features read from the encoder. The number rises when they change, so that kept features are ignored."""
+"""Version of the wide readout in the hash of its features.
+
+Raise the number when the features change, so that stored features aren't reused.
+"""
 BEAT_POOLING = f"beat readout behind the {POOLING}"
-"""Features read for a readout with beats."""
+"""Version of the beat readout in the hash of its features."""
 FULL_POOLING = f"full readout, 2, behind the {BEAT_POOLING}"
-"""Features read for the full readout."""
+"""Version of the full readout in the hash of its features."""
 RANDOM_SEED = 1_000_003
-"""Seed of the random encoder, which training runs are unlikely to use."""
+"""Seed of the random encoder. A training run is unlikely to use it."""
 
 
 Reading = Literal[Readout, "concepts"]
-"""Reference for other rows: a readout, or the beat readout with the scores of the classes' concepts."""
+"""Readout of the reference row. `concepts` is the beat readout with the scores of the classes' concepts."""
 Reader = Callable[[str, MarEcg], Method]
-"""Function that returns the method with a name that reads an encoder."""
+"""Function from a name and an encoder to a method with this name, which computes the encoder's features."""
 
 
 COMPUTED: dict[Reading, Literal["wide", "beats", "full"]] = {
     "rhythm": "wide", "wide": "wide", "beats": "beats", "concepts": "beats", "full": "full"
 }  # fmt: skip
-"""Readout that is computed for all rows of a method, by the reference of the other rows."""
+"""Readout that is computed for each readout of the reference row. It contains the features of all rows."""
 
 
 def encoder(model: MarEcg, readout: Reading = "wide") -> Method:
     """Return a frozen encoder as a method: eval mode, no mask, no gradient.
 
-    All rows come from the same forward passes. Besides h_rhythm and the wide readout, there are these rows:
+    All rows are computed in the same forward passes:
 
+    - h_rhythm and the wide readout
     - the mean of H, if the pool of h_rhythm is untrained
-    - the beat readout, with `beats`, `full` and `concepts`
-    - the beat readout followed by the score of each class's concepts, with `concepts`
-    - the full readout, with `full`; its classifiers start from the concepts if there are prototypes
-    - zero-shot scores of the prototypes from h_rhythm, without labels
+    - the beat readout, if `readout` is `beats`, `full` or `concepts`
+    - the beat readout with the score of each class's concepts, if `readout` is `concepts`
+    - the full readout, if `readout` is `full`; with the scores of concepts if there are prototypes
+    - zero-shot scores, if there are prototypes
     """
     columns, computed = wide_columns(model.config), COMPUTED[readout]
     rows = {
@@ -99,24 +103,24 @@ def encoder(model: MarEcg, readout: Reading = "wide") -> Method:
         if readout == "full":
             rows[FULL] = _from_concepts(model, rows[FULL], "full")
         read: Readout = "rhythm" if concept_scores_of(model, readout) is None else "beats"
-        of_read = columns_within(model.config, read, computed)
-        rows[ZERO_SHOT] = Row(of_read, without_labels=partial(_unlearnt, model, read))
+        read_columns = columns_within(model.config, read, computed)
+        rows[ZERO_SHOT] = Row(read_columns, without_labels=partial(_unlearnt, model, read))
 
     def check(task: Task) -> None:
         if readout == "concepts" and not _has_concepts(model, task):
-            problem = "no class has a concept in the model's graph, so there are none to read"
+            problem = "readout=concepts needs a class with a concept in the model's graph, got none"
             raise InputError(problem, where=task.name, remedy="Set readout=beats")
 
     return replace(_frozen(ENCODER, model, rows, readout), check=check)
 
 
 def concept_scores_of(model: MarEcg, readout: Reading) -> ConceptScores | None:
-    """Return the concept scores that rows use with a readout; None if the prototypes score alone."""
+    """Return the concept scores that are used with a readout, or None if only the prototypes are used."""
     return None if COMPUTED[readout] == "wide" else model.concept_scores
 
 
 def read_alike(model: MarEcg, readout: Reading, reader: Reader | None = None) -> tuple[Method, Method]:
-    """Return an encoder and its random control as methods, with the same readout or protocol's reader."""
+    """Return an encoder and its random control as methods, with the same readout or the same reader."""
     if reader is None:
         return encoder(model, readout), random_control(model, readout)
     return reader(ENCODER, model), reader(RANDOM, _blank(model))
@@ -128,15 +132,15 @@ def _blank(model: MarEcg) -> MarEcg:
 
 
 def random_control(model: MarEcg, readout: Reading = "rhythm") -> Method:
-    """Return an untrained encoder of the model's shape, with the same readout.
+    """Return an untrained encoder of the model's shape as a method, with the same readout.
 
-    It has no concepts, so the beat readout stands in for `concepts`.
+    An untrained encoder has no concepts. So `concepts` is replaced by the beat readout.
     """
     config, readout = model.config, "beats" if readout == "concepts" else readout
-    as_a_whole = {"wide": Row(), "beats": _by_beats(config, "beats"), "full": _by_views(config)}
+    row_of = {"wide": Row(), "beats": _by_beats(config, "beats"), "full": _by_views(config)}
     rows = {RANDOM: Row(wide_columns(config)["rhythm"])}
     if readout != "rhythm":
-        rows[f"{RANDOM}, {readout}"] = as_a_whole[readout]
+        rows[f"{RANDOM}, {readout}"] = row_of[readout]
     return _frozen(RANDOM, _blank(model), rows, readout)
 
 
@@ -148,21 +152,24 @@ def random_encoder(config: ModelConfig, seed: int = RANDOM_SEED, ontology: Ontol
 
 
 def _by_beats(config: ModelConfig, computed: Readout) -> Row:
-    """Return the row of the beat readout, whose parts have equal weight."""
+    """Return the row of the beat readout. Its parts have equal weights."""
     return Row(columns_within(config, "beats", computed), part_weights(config, "beats"))
 
 
 def _by_views(config: ModelConfig) -> Row:
-    """Return the row of the full readout, with a classifier per view. Measured values have no concepts."""
+    """Return the row of the full readout, with a classifier per view.
+
+    The view of the measured values doesn't use the scores of concepts.
+    """
     *of_encoder, measured = views(config, "full")
-    three = (*((columns, True) for columns in of_encoder), (measured, False))
+    with_concepts = (*((columns, True) for columns in of_encoder), (measured, False))
     weight_F = part_weights(config, "full")
-    weight_F[measured] = 1  # it is the only part of its view, so there is nothing to balance
-    return Row(slice(None), weight_F, partial(choose_averaged, views=three))
+    weight_F[measured] = 1  # the view has a single part, so there is nothing to balance
+    return Row(slice(None), weight_F, partial(choose_averaged, views=with_concepts))
 
 
 def _from_concepts(model: MarEcg, row: Row, readout: Readout) -> Row:
-    """Return a row of a readout whose classifiers start from the score of each class's concepts."""
+    """Return a row whose classifiers also use the score of each class's concepts."""
     of_classes = partial(_concept_scores, model, readout)
     return replace(row, of_classes=of_classes, own_weight=np.sqrt(model.config.width))
 
@@ -191,7 +198,7 @@ def stays_frozen(name: str, model: MarEcg) -> tuple[str, Callable[[], None]]:
 
     def verify() -> None:
         if weights_sha256(model) != before:
-            remedy = "The numbers would be another encoder's, so none are kept; please report this"
+            remedy = "No scores were written, because the encoder wasn't frozen. Please report this bug"
             raise CheckpointError(f"the {name} changed while it was probed", remedy=remedy)
 
     return before, verify
@@ -203,7 +210,7 @@ def _concept_scores(model: MarEcg, readout: Readout, x_MF: NDArray[np.float32], 
 
 
 def _unlearnt(model: MarEcg, readout: Readout, x_MF: NDArray[np.float32], task: Task) -> Trial | None:
-    """Return the zero-shot trial; None if no class has concepts."""
+    """Return the zero-shot trial, or None if no class has concepts."""
     if not _has_concepts(model, task):
         return None
     return zero_shot(model, x_MF, task, model.ontology, readout=readout)
@@ -222,17 +229,23 @@ def zero_shot(
     readout: Readout = "rhythm",
     family: bool = True,
 ) -> Trial:
-    """Score records for all classes by the values of a readout; `onto` is the model's ontology.
+    """Score records for all classes of a task, without learning from labels.
 
-    If the readout is `beats` or `full` and the model has `concept_scores`, these are used. Otherwise the
-    prototypes score alone.
+    If a class has no concept, or the model's graph lacks a concept of the class, all records get the same
+    score, and the class counts as untrained.
 
-    If no training record had the leaves of a class, the class is scored by the mass of their family. With
-    `family` false, it is scored by the mass of the leaves, as in the row of concepts.
+    Args:
+        model: the encoder.
+        x_MF: features of the records.
+        task: task with the concepts of each class.
+        onto: ontology of the model.
+        readout: readout of the features. With `beats` or `full`, the model's `concept_scores` are used if it
+            has any. Otherwise, only the prototypes are used.
+        family: score a class by the share of its leaves' family if no training record had these leaves. If
+            False, score each class by the share of its leaves, as in the row of concepts.
 
-    If a class has no concept, or the model's graph lacks a concept of it, all records get the same score and
-    the class counts as untrained. Raises `UsageError` if the model was trained without GSCL and has no
-    prototypes.
+    Raises:
+        UsageError: the model has no prototypes, because it was trained without GSCL.
     """
     began = time.perf_counter()
     log_q_MN = log_q(model, x_MF[:, columns_within(model.config, "rhythm", readout)])
@@ -243,13 +256,13 @@ def zero_shot(
     score_MK = np.full((len(x_MF), len(concepts)), UNSEEN_LOGIT)
     without_record = set(judged_by_family(model)) if family else set()
     for k, names in enumerate(concepts):
-        leaves = places = [number[abbr] for abbr in names]
-        if places and without_record.issuperset(places):
-            places = family_of(model, places)
-        if places and scores and ridge_MN is not None:
-            score_MK[:, k] = scores.of_class(log_q_MN, ridge_MN, places, leaves, onto.families)
-        elif places:
-            score_MK[:, k] = logsumexp(log_q_MN[:, places], axis=1)
+        leaves = summed = [number[abbr] for abbr in names]
+        if summed and without_record.issuperset(summed):
+            summed = family_of(model, summed)
+        if summed and scores and ridge_MN is not None:
+            score_MK[:, k] = scores.of_class(log_q_MN, ridge_MN, summed, leaves, onto.families)
+        elif summed:
+            score_MK[:, k] = logsumexp(log_q_MN[:, summed], axis=1)
     return Trial(
         fraction=0.0,
         seed=0,
@@ -263,14 +276,14 @@ def zero_shot(
 
 
 def log_q(model: MarEcg, rhythm_MD: NDArray[np.floating]) -> Floats:
-    """Return log q of records over the concepts, [M, N], from h_rhythm."""
+    """Return the log of q over the concepts, [M, N], from h_rhythm."""
     with torch.no_grad():
         logits_MN = model.concept_logits(torch.from_numpy(rhythm_MD).float().to(model.prototypes.device))
     return np.asarray(log_softmax(logits_MN.cpu().double().numpy(), axis=1))
 
 
 def known_concepts(task: Task, name: str, onto: ecg_ontology.Ontology) -> tuple[str, ...]:
-    """Return the concepts of a class; () if the graph lacks one of them."""
+    """Return the concepts of a class, or () if the graph lacks any of them."""
     in_graph = {node.abbr for node in onto.nodes}
     concepts = task.concepts.get(name, ())
     return concepts if in_graph.issuperset(concepts) else ()

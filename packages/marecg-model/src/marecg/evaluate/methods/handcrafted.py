@@ -1,4 +1,4 @@
-"""Hand-crafted baseline: the values of `ecg_records.measurements.measured` as a method.
+"""Define the hand-crafted baseline: the values of `ecg_records.measurements.measured` as a method.
 
 Shapes: B recordings, C leads, L samples, F values.
 """

@@ -1,4 +1,4 @@
-"""Methods, which compute features from signals, and rows of a report, which read these features.
+"""Define methods, which compute features from signals, and rows of a report, which evaluate features.
 
 Shapes: R recordings, M labelled records, K classes, B batch, F features, L samples.
 """
@@ -18,17 +18,17 @@ Signals = list[NDArray[np.float32]]
 
 @dataclass(frozen=True)
 class Row:
-    """Row of a report: the columns of features that are classified, and the rules of classification.
+    """Row of a report: columns of a method's features, and how to classify them.
 
     Attributes:
         columns: columns of the features.
         weight_F: factors of the standardised features, if any.
         choose: classifier for these features; None for the protocol's classifier.
-        of_classes: function for a further value per class, which only this class reads: features [M, F] and
-            the task → [M, K].
-        own_weight: factor of these further values.
-        without_labels: function that scores the features of test records without learning; it returns None
-            if it can't score the task.
+        of_classes: function from features [M, F] and the task to a further feature for each class, [M, K].
+            Only the classifier of this class reads it.
+        own_weight: factor of these further features.
+        without_labels: function that scores the features of test records without learning from labels. It
+            returns None if it can't score the task.
     """
 
     columns: slice = field(default_factory=lambda: slice(None))
@@ -41,9 +41,13 @@ class Row:
 
 @dataclass(frozen=True)
 class FeatureTable:
-    """Features float32 [R, F], NaN for unreadable recordings, and the reasons by id.
+    """Features of all recordings of a task.
 
-    `row` defines how the features are evaluated. `sha256` changes when the features or the row change.
+    Attributes:
+        x_RF: features, float32. They are NaN for unreadable recordings.
+        unreadable: reason of each unreadable recording, by id.
+        row: row of the report, which defines how the features are evaluated.
+        sha256: hash that changes when the features or the row change.
     """
 
     x_RF: NDArray[np.float32]
@@ -53,11 +57,11 @@ class FeatureTable:
 
     @property
     def width(self) -> int:
-        """Return the number of values from which a class is scored."""
+        """Return the number of features from which a class is scored."""
         return int(self.x_RF.shape[1]) + (self.row.of_classes is not None)
 
     def values(self, task: Task) -> Part:
-        """Return the features of a task's records, followed by a value per class if the row has them."""
+        """Return the features of a task's records, followed by the features of `Row.of_classes`, if any."""
         x_MF, weight_F = self.x_RF[task.row_M], self.row.weight_F
         if self.row.of_classes is None:
             return Part(x_MF, task.y_MK, weight_F)
@@ -67,7 +71,7 @@ class FeatureTable:
         return Part(np.c_[x_MF, own_MK], task.y_MK, weight_F, class_wise=True)
 
     def unlearnt(self, task: Task) -> Trial | None:
-        """Return the test records' scores of a row that needs no labels; None for other rows."""
+        """Return the scores of the test records if the row needs no labels, or None for any other row."""
         score = self.row.without_labels
         return score(self.x_RF[task.part(TEST).row_M], task) if score else None
 
@@ -78,14 +82,14 @@ class Method:
 
     Attributes:
         name: name of the method, such as `encoder`.
-        sha256: hash that changes when the features would change.
-        compute: B arrays float32 [12, L] in mV at 500 Hz → float [B, F].
+        sha256: hash that changes when the method computes other features.
+        compute: function from B signals, float32 [12, L] in mV at 500 Hz, to features, float [B, F].
         choose: classifier for these features; None for the protocol's classifier.
         verify: function that raises if the method no longer matches `sha256`.
         rows: rows of the report, by name. If empty, there is a single row with all features and the name of
             the method.
-        apart: whether other processes may compute it. Such a method is small, starts no threads, and keeps no
-            state between batches.
+        apart: whether it may run in other processes. Such a method is small, starts no threads, and has no
+            state.
         check: function that raises `InputError` if the method can't handle a task.
     """
 
@@ -104,7 +108,7 @@ class Method:
         return self.rows or {self.name: Row(choose=self.choose)}
 
     def read(self, name: str, features: FeatureTable) -> FeatureTable:
-        """Return the features of one row of the report."""
+        """Return the features of a row of the report."""
         row = self.judged[name]
         sha256 = f"{self.sha256} {row.columns} {name}"
         return replace(features, x_RF=features.x_RF[:, row.columns], row=row, sha256=sha256)

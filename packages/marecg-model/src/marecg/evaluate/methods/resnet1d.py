@@ -1,11 +1,10 @@
-"""Baseline resnet1d: a small ResNet trained end to end on the labels.
+"""Baseline resnet1d: train a small ResNet end to end on the labels.
 
-It shows the result of pure supervision. The network follows Wang et al. 2017
-(doi:10.1109/IJCNN.2017.7966039), but is smaller and uses strides. It is evaluated like a linear probe: with
-the same shares, an epoch chosen on val, and a single scoring of test.
+The network follows Wang et al. 2017 (doi:10.1109/IJCNN.2017.7966039), but is smaller and uses strides. It is
+evaluated like a linear probe: with the same shares, an epoch chosen on val, and a single scoring of test.
 
-Shapes: M records, B of a batch, C leads, L samples at 500 Hz, N at 100 Hz, K classes, F = C·N features,
-W width.
+Shapes: M records, B recordings of a batch, C leads, L samples at 500 Hz, N samples at 100 Hz, K classes,
+F = C·N features, W width.
 """
 
 import hashlib
@@ -37,13 +36,18 @@ SAMPLES = 10 * HZ
 
 
 def supervised(name: str, choose: Choose) -> Method:
-    """Return a network as a method, with the signals as features and the network as classifier."""
+    """Return a method whose features are the signals, and whose classifier is a network.
+
+    Args:
+        name: name of the network.
+        choose: function that trains the network.
+    """
     sha256 = hashlib.sha256(f"{SAMPLES} samples at {HZ} Hz".encode()).hexdigest()
     return Method(f"{name}, supervised", sha256, _flat, choose)
 
 
 def resnet1d(_task: Task) -> Method:
-    """Return the ResNet baseline for a task, for `marecg probe --baseline`."""
+    """Return the baseline resnet1d for `marecg probe --baseline`. It is the same for all tasks."""
     return supervised("ResNet1d", choose_resnet)
 
 
@@ -68,7 +72,7 @@ class ResidualBlock(nn.Module):
         )
 
     def forward(self, x_MWN: Tensor) -> Tensor:
-        """Return the block's features, [M, W, N] → [M, W', N/2]."""
+        """Return the block's features [M, W', N/2] for features [M, W, N]."""
         return torch.relu(self.body(x_MWN) + self.shortcut(x_MWN))
 
 
@@ -82,7 +86,7 @@ class ResNet1d(nn.Sequential):
 
 
 def choose_resnet(train: Part, val: Part, epochs: int = EPOCHS) -> Fitted:
-    """Train the ResNet, as `choose_network` does."""
+    """Train the ResNet; see `choose_network`."""
     return choose_network(ResNet1d, train, val, epochs)
 
 
@@ -91,9 +95,10 @@ def choose_network(build: Callable[[int], nn.Module], train: Part, val: Part, ep
     """Train with AdamW and a single learning-rate cycle, and keep the epoch with the best macro AUC on val.
 
     Args:
-        build: function from the number of classes to the network: [M, C, N] in mV → logits [M, K].
+        build: function from the number of classes to a network. The network takes signals [M, C, N] in mV and
+            returns logits [M, K].
         train: flattened signals [C, N] at 100 Hz, and labels.
-        val: signals and labels of the records by which the epoch is chosen.
+        val: signals and labels for choosing the epoch.
         epochs: number of epochs.
 
     Raises:
@@ -139,5 +144,5 @@ def _logits(net: nn.Module, x_MCN: Tensor) -> Floats:
 
 
 def slow_signals(signals: list[NDArray[np.float32]]) -> NDArray[np.float32]:
-    """Return the signals' first ten seconds at 100 Hz, zero-padded: B arrays [C, L] → [B, C, N]."""
+    """Return the first ten seconds of B signals [C, L] at 100 Hz, padded with zeros, as [B, C, N]."""
     return np.stack([window(resample(x_CL, FS, HZ), SAMPLES)[0] for x_CL in signals])

@@ -1,4 +1,4 @@
-"""Probes of features: linear classifiers, choice of their strength, and protocols.
+"""Probe features with linear classifiers, by the rules of a protocol.
 
 These modules don't depend on the origin of the features.
 """

@@ -1,4 +1,4 @@
-"""Training by rounds that keeps the best round's network."""
+"""Train a network in rounds, and keep its weights after the best round."""
 
 import copy
 import math
@@ -14,14 +14,18 @@ def fit_best(
     least: float,
     patience: float = math.inf,
 ) -> tuple[int, float]:
-    """Train by rounds, and restore the best network. Return its round (0 if there is none) and its score.
+    """Train a network in rounds, and restore its weights after the best round.
 
     Args:
         net: network to train.
-        rounds: trains the network, and yields after each round the number of finished rounds or steps.
-        score: returns the score of the network.
+        rounds: iterator that trains the network. After each round, it yields the number of finished rounds or
+            steps.
+        score: function that returns the current score of the network.
         least: score that a round must exceed.
-        patience: rounds or steps without improvement after which training stops.
+        patience: number of rounds or steps without improvement, after which training stops.
+
+    Returns:
+        The number that `rounds` yielded for the best round, or 0 if no round exceeds `least`; and its score.
     """
     best, best_score, best_state = 0, least, copy.deepcopy(net.state_dict())
     for number in rounds:

@@ -1,4 +1,4 @@
-"""Linear probes on frozen features: logistic regression per class, or MiniRocket's ridge regression.
+"""Fit linear probes on frozen features: logistic regression per class, or MiniRocket's ridge regression.
 
 Shapes: M records, K classes, F features, G eigenvalues, S strengths, V views.
 """
@@ -18,28 +18,33 @@ from marecg.errors import InputError
 from marecg.evaluate.scores.metrics import Floats, macro_auc, scorable
 
 STRENGTHS = tuple(10.0**exponent for exponent in range(-5, 3))
-"""Candidates for C, the inverse of the L2 strength, from the strongest regularisation on."""
+"""Candidates for C, the inverse of the L2 strength. The first candidate regularises most."""
 PATIENCE_STRENGTHS = 3
-"""Strengths without improvement on val after which the search stops."""
+"""Number of strengths without improvement on val, after which the search stops."""
 COARSE, EXACT = 1e-5, 1e-8
-"""Largest remaining slope per record, while strengths are compared and for the chosen strength."""
+"""Tolerances: largest remaining gradient per record, during the search and for the chosen strength."""
 LONGEST = 5000
 """Maximum number of steps of a fit."""
 UNSEEN_LOGIT = -1e3
 """Logit of a class without training examples. It is the same for every record, so the AUC is ½."""
 ALPHAS = tuple(10.0**exponent for exponent in range(6, -3, -1))
-"""Candidates for α, strongest first. Dempster et al. 2021 use 10⁻³ … 10³ on unscaled features."""
+"""Candidates for α, the penalty of ridge regression, from the largest to the smallest.
+
+Dempster et al. 2021 use 10⁻³ … 10³ on unscaled features.
+"""
 
 
 @dataclass(frozen=True)
 class Part:
-    """Part of a task: features (float) [M, F] and labels uint8 [M, K] of its records.
+    """Features and labels of a part of a task's records.
 
     Attributes:
+        x_MF: features.
+        y_MK: labels, 0 or 1.
         weight_F: factors of the standardised features, if any.
-        class_wise: whether each of the last K features is read by a single class. Such a feature is a score
-            of the class that needs no labels.
-        note: function called with a description of the current fit, for progress.
+        class_wise: whether the last K features belong to one class each. Only the classifier of this class
+            reads the feature, for example the similarity to the class's concept.
+        note: function that is called with a description of each fit, for progress.
     """
 
     x_MF: NDArray[np.floating]
@@ -52,20 +57,20 @@ class Part:
         """Return the part with selected records."""
         return replace(self, x_MF=self.x_MF[rows], y_MK=self.y_MK[rows])
 
-    def places(self, columns: slice, class_wise: bool) -> NDArray[np.int64]:
-        """Return the numbers of selected features, followed on request by the class-wise features."""
+    def feature_numbers(self, columns: slice, class_wise: bool) -> NDArray[np.int64]:
+        """Return the numbers of the features in `columns` and, if requested, of the class-wise features."""
         count = self.x_MF.shape[1]
         of_classes = range(count - self.y_MK.shape[1], count) if class_wise and self.class_wise else ()
         return np.array([*range(*columns.indices(count)), *of_classes])
 
-    def only(self, places_F: NDArray[np.int64], class_wise: bool) -> "Part":
-        """Return the part with the features of `places`."""
-        weight_F = None if self.weight_F is None else self.weight_F[places_F]
+    def only(self, number_F: NDArray[np.int64], class_wise: bool) -> "Part":
+        """Return the part with selected features, by the result of `feature_numbers`."""
+        weight_F = None if self.weight_F is None else self.weight_F[number_F]
         class_wise = class_wise and self.class_wise
-        return replace(self, x_MF=self.x_MF[:, places_F], weight_F=weight_F, class_wise=class_wise)
+        return replace(self, x_MF=self.x_MF[:, number_F], weight_F=weight_F, class_wise=class_wise)
 
     def scaler(self) -> StandardScaler:
-        """Fit the standardisation of features on this part, and include the weights of the features."""
+        """Fit the standardisation of the features on this part. It includes the factors `weight_F`."""
         scaler = StandardScaler().fit(self.x_MF.astype(np.float64))
         if self.weight_F is not None:
             scaler.scale_ = scaler.scale_ / self.weight_F
@@ -78,10 +83,10 @@ class Fitted:
 
     Attributes:
         chosen: value chosen on val, such as C.
-        val_auc: macro AUC on val, by which it was chosen.
-        untrained: numbers of the classes without positives or negatives in train.
-        logits: function that returns logits [M, K] for features or numbers of records, depending on the
-            input that it was fitted on.
+        val_auc: macro AUC on val with this value.
+        untrained: numbers of the classes without positives or without negatives in train.
+        logits: function that returns logits [M, K]. Its argument is either features [M, F], or the numbers of
+            records.
     """
 
     chosen: float
@@ -91,11 +96,11 @@ class Fitted:
 
 
 Choose = Callable[[Part, Part], Fitted]
-"""Function that fits on the first part and chooses on the second. It has no access to the test part."""
+"""Function that fits on the first part, and chooses on the second. It has no access to the test part."""
 
 
 def _linear(scaler: StandardScaler, weight_FK: Floats, bias_K: Floats) -> Callable[[NDArray[Any]], Floats]:
-    """Return the function from features to logits [M, K]."""
+    """Return a function from features to logits [M, K]."""
     return lambda x_MF: np.asarray(scaler.transform(x_MF.astype(np.float64)) @ weight_FK + bias_K)
 
 
@@ -106,9 +111,9 @@ def choose_logistic(train: Part, val: Part, strengths: tuple[float, ...] = STREN
     `PATIENCE_STRENGTHS` strengths after the last improvement. Fits are coarse during the search. The chosen
     fit is then made exact.
 
-    With class-wise features, fits with and without them are compared in the same way. If a class has no
-    positives or no negatives in train, its logit is its class-wise feature, if the feature varies. The
-    feature is then standardised around the log odds of ½ positive in one record more than train has.
+    With class-wise features, fits with and without them are compared in the same way. A class without
+    positives or without negatives in train can't be fitted. If its class-wise feature varies, its logit is
+    the standardised feature, shifted as if half a record in M + 1 had the class.
 
     Raises:
         InputError: no class has both positives and negatives in val, so val can't choose.
@@ -120,15 +125,15 @@ def choose_logistic(train: Part, val: Part, strengths: tuple[float, ...] = STREN
     x_MF, own_MK = np.split(x_MF, [x_MF.shape[1] - (classes if train.class_wise else 0)], axis=1)
     basis = span(x_MF)
     x_MF = x_MF if basis is None else x_MF @ basis
-    speaks_K: NDArray[np.bool_] = np.any(own_MK, axis=0) if train.class_wise else np.zeros(classes, bool)
+    varies_K: NDArray[np.bool_] = np.any(own_MK, axis=0) if train.class_wise else np.zeros(classes, bool)
     spread_K = np.ones(classes) if train.weight_F is None else train.weight_F[-classes:]
-    shown_K = scorable(train.y_MK)
-    untrained = tuple(int(k) for k in np.flatnonzero(~shown_K & ~speaks_K))
+    scorable_K = scorable(train.y_MK)
+    untrained = tuple(int(k) for k in np.flatnonzero(~scorable_K & ~varies_K))
 
     def probe(by_class: dict[int, LogisticRegression], read_own: bool, strength: float, tol: float) -> Fitted:
-        weight_FK, own_K = np.zeros((x_MF.shape[1], classes)), speaks_K / spread_K
+        weight_FK, own_K = np.zeros((x_MF.shape[1], classes)), varies_K / spread_K
         bias_K: Floats = np.full(classes, UNSEEN_LOGIT)
-        bias_K[speaks_K] = -np.log(2 * len(x_MF) + 1)  # log odds of ½ positive in one record more
+        bias_K[varies_K] = -np.log(2 * len(x_MF) + 1)  # log odds of ½ positive among M + 1 records
         with warnings.catch_warnings():  # convergence up to rounding is enough
             warnings.simplefilter("ignore", ConvergenceWarning)
             for k, regression in by_class.items():
@@ -143,8 +148,8 @@ def choose_logistic(train: Part, val: Part, strengths: tuple[float, ...] = STREN
         return Fitted(strength, macro_auc(val.y_MK, logits(val.x_MF)), untrained, logits)
 
     def best_strength(read_own: bool) -> Fitted:
-        shown = np.flatnonzero(shown_K).tolist()
-        by_class = {k: LogisticRegression(max_iter=LONGEST, warm_start=True) for k in shown}
+        trainable = np.flatnonzero(scorable_K).tolist()
+        by_class = {k: LogisticRegression(max_iter=LONGEST, warm_start=True) for k in trainable}
         best: Fitted | None = None
         behind = 0
         for strength in strengths:
@@ -158,26 +163,31 @@ def choose_logistic(train: Part, val: Part, strengths: tuple[float, ...] = STREN
         assert best is not None, "no strengths to choose from"
         return probe(by_class, read_own, best.chosen, EXACT)
 
-    fits = map(best_strength, (True, False) if speaks_K.any() else (False,))
+    fits = map(best_strength, (True, False) if varies_K.any() else (False,))
     return max(fits, key=lambda fitted: fitted.val_auc)
 
 
 def choose_averaged(train: Part, val: Part, views: Sequence[tuple[slice, bool]]) -> Fitted:
-    """Fit a logistic regression per view, and average their logits, standardised on validation.
+    """Fit a logistic regression for each view, and average their logits after standardising them.
 
-    A view is a choice of columns, and whether it uses the class-wise features. The average gets the mean and
-    spread of the views' logits, so that a threshold has the same meaning for all classes. This doesn't change
-    the ranking of records within a class. A view with constant logits is ignored for the class. `chosen` and
-    `untrained` come from the first view. Raises the errors of `choose_logistic`.
+    The logits of each view are standardised on validation. The average is rescaled to the mean and spread of
+    the views' logits. So a threshold has the same meaning for all classes. Rescaling doesn't change the
+    ranking of records within a class. A view with constant logits for a class is ignored for this class.
+    `chosen` and `untrained` come from the first view. Raises the errors of `choose_logistic`.
+
+    Args:
+        train: records to fit on.
+        val: records to choose on.
+        views: columns of each view, and whether it also reads the class-wise features.
     """
-    places = [train.places(columns, class_wise) for columns, class_wise in views]
+    numbers = [train.feature_numbers(columns, class_wise) for columns, class_wise in views]
     fits = [
-        choose_logistic(train.only(places_F, class_wise), val.only(places_F, class_wise))
-        for places_F, (_, class_wise) in zip(places, views, strict=True)
+        choose_logistic(train.only(number_F, class_wise), val.only(number_F, class_wise))
+        for number_F, (_, class_wise) in zip(numbers, views, strict=True)
     ]
 
     def logits_by_view(x_MF: NDArray[np.floating]) -> Floats:
-        return np.stack([fit.logits(x_MF[:, places_F]) for fit, places_F in zip(fits, places, strict=True)])
+        return np.stack([fit.logits(x_MF[:, number_F]) for fit, number_F in zip(fits, numbers, strict=True)])
 
     seen_VMK = logits_by_view(val.x_MF)
     middle_VK, spread_VK = seen_VMK.mean(axis=1), seen_VMK.std(axis=1)
@@ -194,28 +204,24 @@ def choose_averaged(train: Part, val: Part, views: Sequence[tuple[slice, bool]])
 
 
 def span(x_MF: Floats) -> Floats | None:
-    """Return an orthonormal basis [F, M] of M vectors; None unless M is less than F.
+    """Return an orthonormal basis [F, M] of the span of M vectors, or None if there are at least F vectors.
 
-    The weights with the least L2 norm lie in their span. So a fit on `x_MF @ span` is equivalent and cheaper.
+    Regularised weights lie in this span. So a fit on `x_MF @ basis` gives the same logits and is cheaper.
     """
     return np.linalg.qr(x_MF.T)[0] if len(x_MF) < x_MF.shape[1] else None
 
 
 def check_labels(y_MK: NDArray[np.uint8], part: str) -> None:
-    """Check that at least one class can be scored on a part.
-
-    Raises:
-        InputError: no class has both positives and negatives in the part.
-    """
+    """Raise `InputError` if no class has both positives and negatives in a part."""
     if not scorable(y_MK).any():
-        raise InputError(
-            f"none of the {len(y_MK)} {part} records tells two classes apart",
-            remedy=f"Give more records of the {part} part",
-        )
+        problem = f"a class must have positives and negatives among the {len(y_MK)} {part} records, got none"
+        raise InputError(problem, remedy=f"Give more {part} records")
 
 
 def choose_ridge(train: Part, val: Part) -> Fitted:
-    """Standardise on train, fit every α with a single eigendecomposition, and keep the best on validation.
+    """Fit ridge regression for each of `ALPHAS`, and keep the best macro AUC on validation.
+
+    Features are standardised on train. All fits share an eigendecomposition.
 
     Raises `InputError` if no class has both positives and negatives in val.
     """
@@ -235,10 +241,10 @@ def choose_ridge(train: Part, val: Part) -> Fitted:
 
 
 def _decompose(x_MF: Floats, target_MK: Floats) -> tuple[Floats, Floats, Floats]:
-    """Return basis [F, G], projected targets [G, K] and eigenvalues λ [G].
+    """Return a basis [F, G], projected targets [G, K], and eigenvalues λ [G].
 
-    The weights are basis · projected / (λ + α). The smaller Gram matrix is decomposed: the records' matrix if
-    there are fewer records than features, otherwise the features' matrix.
+    The weights of ridge regression are basis · projected / (λ + α). Of the Gram matrices of records and of
+    features, the smaller matrix is decomposed.
     """
     if len(x_MF) <= x_MF.shape[1]:
         eigenvalue_G, u_MG = np.linalg.eigh(x_MF @ x_MF.T)

@@ -1,6 +1,6 @@
 """Protocol `merl`: the linear probe of MERL (Liu et al. 2024, arXiv:2403.06659), on frozen features.
 
-It allows comparisons with numbers published under MERL's protocol. `strict` is the better measurement.
+Use it only to compare with numbers published by MERL's protocol. For all other purposes, `strict` is better.
 
 Shapes: M records, K classes, F features, C leads, L samples.
 """
@@ -27,10 +27,10 @@ STEP_RECORDS = 16
 LEARNING_RATE = 1e-3
 WEIGHT_DECAY = 1e-4
 DECAY_EPOCH = 40
-"""The learning rate is divided by ten after this many epochs."""
+"""Number of epochs after which the learning rate is divided by ten."""
 SAMPLES = 5000
 SAMPLES_KEPT = {"cpsc2018": 2500}
-"""Samples kept of each recording, by data set; `SAMPLES` for other data sets."""
+"""Number of samples that are kept of each recording, by dataset. For other datasets, it is `SAMPLES`."""
 
 NOTES = (
     "labels are read by name; MERL's code reads them by position, which mislabels three classes of sub",
@@ -41,9 +41,9 @@ NOTES = (
     "features are computed once, in float32; MERL's code computes them in mixed precision in every epoch",
     "a recording of less than 5000 samples ends where it ends; MERL's code adds zeros that count as signal",
     "a lead without a signal stays zero, which hides it from an encoder; MERL's code scales it too",
-    "the shares are drawn from the records on disk; with all records there it is the same draw",
+    "the shares are drawn from the records on disk; the draw is the same if all records are on disk",
 )
-"""Differences from MERL's published code, which can lead to different numbers."""
+"""Differences from MERL's published code that can lead to different numbers."""
 
 
 class LinearHead(nn.Linear):
@@ -100,8 +100,8 @@ def fit(train: Part, val: Part, epochs: int = EPOCHS) -> tuple[LinearHead, int, 
 def merl_view(recordings: Recordings) -> Recordings:
     """Return recordings as MERL's loader reads them: cut, and scaled to 0–1 over all leads.
 
-    MERL's loader pads recordings with zeros up to `SAMPLES`, and then scales them. Here they are scaled in
-    the same way, but not padded. A method receives the actual end of a recording and does its own padding.
+    MERL's loader pads recordings with zeros up to `SAMPLES`, and then scales them. This function scales in
+    the same way, but doesn't pad, because each method does its own padding.
     """
     keep = SAMPLES_KEPT.get(recordings.name, SAMPLES)
 
@@ -111,7 +111,7 @@ def merl_view(recordings: Recordings) -> Recordings:
         if x_CL.shape[1] < SAMPLES:
             least, most = min(least, 0.0), max(most, 0.0)
         scaled_CL = np.asarray((x_CL - least) / (most - least + 1e-8), np.float32)
-        scaled_CL[~x_CL.any(axis=1)] = 0  # silent leads are known as absent by their zeros
+        scaled_CL[~x_CL.any(axis=1)] = 0  # a lead of zeros counts as absent
         return scaled_CL
 
     return replace(
@@ -126,7 +126,7 @@ def merl_view(recordings: Recordings) -> Recordings:
 MERL = Protocol(
     name="merl",
     normalisation="signals scaled to 0–1 over all leads; features as they are",
-    policy=f"{OVER}. A class that the drawn training records don't show counts as the probe ranks it",
+    policy=f"{OVER}. A class without examples in the drawn training records counts with the probe's AUC",
     draw=draw,
     choose=choose,
     notes=NOTES,

@@ -1,9 +1,8 @@
-"""Protocols of probing: their choices, and the steps that all protocols share.
+"""Define protocols of probing, and the steps that all protocols share.
 
-The steps are: draw a share of the training part, fit on it, choose on val, score test once. A protocol
-defines how signals are prepared, how a share is drawn, what is fitted, and the notes of a report. Our
-protocol is `STRICT`. Other protocols are in separate files (`merl`) or in other packages. A `Learn` is a
-classifier on features (`Protocol.on_features`), or a network that reads the records.
+The steps are: draw a share of the training part, fit on it, choose on val, and score test once. A protocol
+defines how signals are prepared, how a share is drawn, what is fitted, and the notes of a report. The default
+is `STRICT`. Other protocols are in separate files (`merl`) or in other packages.
 
 Shapes: M records, K classes, F features.
 """
@@ -24,24 +23,27 @@ from marecg.evaluate.tasks.task import SPLITS, TEST, TRAIN, VAL, Task, View, unc
 from marecg.model.mar_ecg import MarEcg
 
 Draw = Callable[[NDArray[np.uint8], float, int], NDArray[np.int64]]
-"""Function from labels of the training part, share and seed to the numbers of the drawn records."""
+"""Function from the labels of the training part, a share and a seed to the numbers of the drawn records."""
 Rows = NDArray[np.int64]
 """Numbers of a task's labelled records."""
 OVER = "mean over the classes that have positives and negatives in test; the others are left out"
-"""Classes that the macro AUC averages over, in every protocol."""
+"""Description of the macro AUC in every protocol."""
 Learn = Callable[[Rows, Rows], Fitted]
-"""Function that learns a task's labels from the first records, and chooses on the second records."""
+"""Function that fits on the first records, and chooses on the second records.
+
+It fits a classifier on features (`Protocol.on_features`), or a network that reads the signals.
+"""
 
 
 @dataclass
 class SealedTest:
-    """Test records that can be scored only once, by the chosen classifier."""
+    """Test records, which can be scored only once."""
 
     _rows: Rows
     _open: bool = field(default=False, init=False)
 
     def score(self, fitted: Fitted) -> Floats:
-        """Return logits [M, K] of the test records; a second call is a programming error."""
+        """Return the logits [M, K] of the test records. A second call is a programming error."""
         assert not self._open, "the test part was already scored"
         self._open = True
         return fitted.logits(self._rows)
@@ -59,11 +61,12 @@ class Protocol:
         choose: classifier for the features.
         notes: differences from the published code that the protocol follows.
         view: function that prepares the recordings for a method.
-        seed: seed of the only draw of a share; None for a draw with each requested seed.
-        own_classifiers: whether a method's own classifier is used, for example a baseline's.
-        unseen_logit: logit of a class without examples in the drawn records; None for the classifier's logit.
-        reader: function from a name and an encoder to the method (`methods.method.Method`) that reads it
-            instead of a readout; None to read the requested readout.
+        seed: seed of a single draw of each share; None if each share is drawn with all requested seeds.
+        own_classifiers: whether a method may use its own classifier, for example a baseline's network.
+        unseen_logit: logit of a class without examples in the drawn records; None if the classifier's logit
+            is used.
+        reader: function from a name and an encoder to a method (`methods.method.Method`), which computes the
+            encoder's features; None if the requested readout is used.
         row: row of the reader's method that a report is about.
     """
 
@@ -81,7 +84,12 @@ class Protocol:
     row: str = ""
 
     def on_features(self, values: Part, choose: Choose | None) -> Learn:
-        """Return a function that fits the classifier to records of a task by their numbers."""
+        """Return a function that fits the classifier on selected records.
+
+        Args:
+            values: features and labels of all records of the task.
+            choose: classifier of the method, if it has its own.
+        """
         classifier = (choose if self.own_classifiers else None) or self.choose
 
         def learn(train: Rows, val: Rows) -> Fitted:
@@ -93,11 +101,10 @@ class Protocol:
         return learn
 
     def trials(self, learn: Learn, task: Task, fractions: Sequence[float], seeds: int) -> Iterator[Trial]:
-        """Yield a trial for each share of the training records and each seed. The full set is probed once.
+        """Yield a trial for each share of the training records and each seed. The share 1 is probed once.
 
         Args:
-            learn: function that fits a classifier. It takes the record numbers of the training and validation
-                parts.
+            learn: function that fits a classifier.
             task: labels and split.
             fractions: shares of the training part.
             seeds: number of random draws of each share below 1.
@@ -132,25 +139,26 @@ class Protocol:
 
 
 def draw(y_MK: NDArray[np.uint8], fraction: float, seed: int) -> NDArray[np.int64]:
-    """Draw a stratified share: sorted numbers of round(fraction · M) records, but at least one record.
+    """Draw a stratified share, and return the sorted numbers of its records.
 
-    This is systematic sampling (Cochran 1977, §8). Records are ordered by label set, starting with the rarest
-    class, and at random within a set. So each label set, and the rarest class, gets its share to within one
-    record.
+    The share has round(fraction · M) records, but at least one record. It is drawn by systematic sampling
+    (Cochran 1977, §8). Records are ordered by their set of labels, starting with the rarest class, and at
+    random within a set. So the number of drawn records of a set, or of the rarest class, is exact to within
+    one record.
     """
     count = max(1, round(fraction * len(y_MK)))
     generator = np.random.default_rng((seed, count))
     commonest_first = np.argsort(-y_MK.sum(axis=0, dtype=np.int64), kind="stable")
     order = np.lexsort((generator.random(len(y_MK)), *y_MK.T[commonest_first]))
     step = len(y_MK) / count
-    places = np.floor((np.arange(count) + generator.random()) * step).astype(np.int64)
-    return np.sort(order[places])
+    positions = np.floor((np.arange(count) + generator.random()) * step).astype(np.int64)
+    return np.sort(order[positions])
 
 
 STRICT = Protocol(
     name="strict",
     normalisation="signals in mV; every feature standardised on the drawn training records",
-    policy=f"{OVER}. A class that the drawn training records don't show counts ½, or as its concepts rank it",
+    policy=f"{OVER}. A class without examples in the drawn training records counts ½, or its concepts' AUC",
     draw=draw,
     choose=choose_logistic,
     own_classifiers=True,

@@ -1,4 +1,4 @@
-"""Scores: AUC, intervals, tests, reports and predictions.
+"""Compute scores: AUC, intervals, tests, reports and predictions.
 
-These modules fit no models.
+These modules don't fit models.
 """

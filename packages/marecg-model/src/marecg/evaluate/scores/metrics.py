@@ -1,6 +1,7 @@
-"""Metrics of ranking and calibration, by class and by group of records.
+"""Compute metrics of ranking and calibration, by class and by group of records.
 
-If records were tested in rotations (`Predictions.rotation_M`), a figure is the mean over rotations.
+A rotation is one of several splits of the same records. If records were tested in rotations
+(`Predictions.rotation_M`), a metric is the mean over rotations.
 
 Shapes: M records, K classes, S seeds, R resamples, V distinct logits, N bins or logits in falling order.
 """
@@ -21,33 +22,36 @@ Floats = NDArray[np.float64]
 RESAMPLES = 1000
 """Number of resamples of the test records for an interval."""
 RELIABLE_COUNT = 10
-"""Positives, and negatives, below which a class's AUC is too coarse for a reliable interval."""
+"""Minimum number of positives, and of negatives, for a reliable interval of a class's AUC."""
 BINS = 10
-"""Number of bins with equally many records, so that certain negatives don't dominate a rare class."""
+"""Number of bins for the calibration error.
+
+Bins have equally many records. In bins of equal width, most records of a rare class would be in the lowest.
+"""
 DRAWS = 200
-"""Number of random label draws from the probabilities, for the calibration error by chance."""
+"""Number of times that labels are drawn from the probabilities, for the calibration error by chance."""
 Rotations = NDArray[np.int64] | None
 """Rotation in which each test record was tested, from 0; None for a single rotation."""
 
 
 def rotated(rotation_M: Rotations) -> list[Any]:
-    """Return the indices of each rotation's records."""
+    """Return the record numbers of each rotation."""
     if rotation_M is None:
         return [slice(None)]
     return [np.flatnonzero(rotation_M == number) for number in range(int(rotation_M.max()) + 1)]
 
 
 def scorable(y_MK: NDArray[np.uint8]) -> NDArray[np.bool_]:
-    """Return the mask of classes with both positives and negatives: bool [K]."""
+    """Return whether each class has both positives and negatives, bool [K]."""
     positives_K = y_MK.sum(axis=0, dtype=np.int64)
     return np.asarray((positives_K > 0) & (positives_K < len(y_MK)))
 
 
 def class_auc(y_MK: NDArray[np.uint8], logits_MK: Floats) -> Floats:
-    """Return the ROC AUC of every class: float64 [K]; NaN for unscorable classes.
+    """Return the ROC AUC of each class, float64 [K]. It is NaN if a class isn't `scorable`.
 
-    It is the Mann–Whitney statistic: the share of (positive, negative) pairs in the right order. Ties count
-    half.
+    The AUC is the Mann–Whitney statistic: the share of (positive, negative) pairs in the right order. Ties
+    count half.
 
     Example:
         >>> y = np.array([[0, 1], [1, 1], [1, 1]], np.uint8)
@@ -78,7 +82,7 @@ def mean_macro_auc(y_MK: NDArray[np.uint8], logits_SMK: Floats, rotation_M: Rota
 
 
 def class_ap(y_MK: NDArray[np.uint8], logits_MK: Floats) -> Floats:
-    """Return the average precision of every class: float64 [K]; NaN for unscorable classes."""
+    """Return the average precision of each class, float64 [K]. It is NaN if a class isn't `scorable`."""
     scores = [
         average_precision_score(y_M, logits_M) if has_auc else np.nan
         for y_M, logits_M, has_auc in zip(y_MK.T, logits_MK.T, scorable(y_MK), strict=True)
@@ -87,10 +91,11 @@ def class_ap(y_MK: NDArray[np.uint8], logits_MK: Floats) -> Floats:
 
 
 def f_max(y_MK: NDArray[np.uint8], logits_MK: Floats) -> float:
-    """Return the largest sample-centric F₁ over thresholds common to all classes; NaN without any label.
+    """Return the largest sample-centric F₁ over thresholds. All classes have the same threshold.
 
     As in PTB-XL's benchmark (Strodthoff et al. 2021), precision is the mean over records with a predicted
-    class, and recall the mean over all records. Records without a label are left out.
+    class, and recall is the mean over all records. Records without a label are left out. If no record has a
+    label, the result is NaN.
 
     Example:
         >>> f_max(np.array([[1, 0], [0, 1]], np.uint8), np.array([[4.0, 0.0], [2.0, 2.0]]))
@@ -102,22 +107,22 @@ def f_max(y_MK: NDArray[np.uint8], logits_MK: Floats) -> float:
         return float("nan")
     order_MK = np.argsort(-logits_MK, axis=1, kind="stable")
     y_MK, logits_MK = np.take_along_axis(y_MK, order_MK, 1), np.take_along_axis(logits_MK, order_MK, 1)
-    said_K = np.arange(1, y_MK.shape[1] + 1)
-    precise_MK = y_MK.cumsum(axis=1) / said_K
+    rank_K = np.arange(1, y_MK.shape[1] + 1)
+    precise_MK = y_MK.cumsum(axis=1) / rank_K
     falling = np.argsort(-logits_MK, axis=None, kind="stable")  # order in which classes are predicted
-    steps = np.diff(precise_MK, axis=1, prepend=0), y_MK / y_MK.sum(axis=1, keepdims=True), said_K == 1
+    steps = np.diff(precise_MK, axis=1, prepend=0), y_MK / y_MK.sum(axis=1, keepdims=True), rank_K == 1
     precision_N, recall_N, records_N = (
         np.broadcast_to(step, y_MK.shape).ravel()[falling].cumsum() for step in steps
     )
     precision_N, recall_N = precision_N / records_N, recall_N / len(y_MK)
     ends_N = np.diff(logits_MK.ravel()[falling], append=-np.inf) < 0  # equal logits are predicted together
-    both_N = (precision_N + recall_N)[ends_N]
+    sum_N = (precision_N + recall_N)[ends_N]
     product_N = (precision_N * recall_N)[ends_N]
-    return float(np.max(2 * product_N / np.where(both_N > 0, both_N, 1)))
+    return float(np.max(2 * product_N / np.where(sum_N > 0, sum_N, 1)))
 
 
 def interval(values_R: Floats) -> tuple[float, float]:
-    """Return the 2.5th and 97.5th percentiles of resampled values, leaving out missing ones."""
+    """Return the 2.5th and 97.5th percentiles of resampled values. NaN is ignored."""
     low, high = np.nanpercentile(values_R, (2.5, 97.5))
     return float(low), float(high)
 
@@ -125,11 +130,11 @@ def interval(values_R: Floats) -> tuple[float, float]:
 def resampled_macro_auc(
     y_MK: NDArray[np.uint8], logits_SMK: Floats, resamples: int = RESAMPLES, rotation_M: Rotations = None
 ) -> Floats:
-    """Return the macro AUC, averaged over seeds, under random weights of the records: float64 [R].
+    """Return the macro AUC, averaged over seeds, for R random weightings of the records, float64 [R].
 
-    This is the Bayesian bootstrap (Rubin 1981). Every record keeps a positive weight, so each resample has
-    all classes. A bootstrap with replacement would drop rare classes from some resamples, whose mean would
-    then cover other classes than the estimate.
+    This is the Bayesian bootstrap (Rubin 1981). Every record has a positive weight, so each resample has all
+    classes. In a bootstrap with replacement, some resamples would lack rare classes. Their macro AUC would be
+    a mean over fewer classes.
 
     The weights depend only on M, R and the rotations, so two methods on the same records can be compared
     resample by resample. Records are weighted within their rotation.
@@ -157,7 +162,7 @@ def weighted_macro_auc(y_MK: NDArray[np.uint8], logits_SMK: Floats, weight_RM: F
 
 
 def _weighted_auc(y_M: NDArray[np.uint8], logits_M: Floats, weight_RM: Floats) -> Floats:
-    """Return the AUC [R] of a class with weighted records. The class must have positives and negatives."""
+    """Return the AUC of a class for R weightings of the records. The class must be `scorable`."""
     order = np.argsort(logits_M, kind="stable")
     _, first = np.unique(logits_M[order], return_index=True)
     positive_RV = np.add.reduceat(weight_RM[:, order] * y_M[order], first, axis=1)
@@ -169,7 +174,13 @@ def _weighted_auc(y_M: NDArray[np.uint8], logits_M: Floats, weight_RM: Floats) -
 
 
 class Reliability(NamedTuple):
-    """Predicted means and true shares [N], and records [N], in bins of rising probability."""
+    """Calibration in bins of rising probability.
+
+    Attributes:
+        predicted_N: mean predicted probability.
+        observed_N: share of records with the class.
+        count_N: number of records.
+    """
 
     predicted_N: Floats
     observed_N: Floats
@@ -177,7 +188,7 @@ class Reliability(NamedTuple):
 
 
 def reliability(y_M: NDArray[np.floating], p_M: Floats, bins: int = BINS) -> Reliability:
-    """Bin records by probability into equally large bins, and compare predicted with true shares."""
+    """Sort records into bins by probability, and compute the mean probability and true share of each bin."""
     parts = [part for part in np.array_split(np.argsort(p_M, kind="stable"), bins) if len(part)]
     means = [(p_M[part].mean(), y_M[part].mean()) for part in parts]
     predicted_N, observed_N = np.array(means).T
@@ -185,7 +196,7 @@ def reliability(y_M: NDArray[np.floating], p_M: Floats, bins: int = BINS) -> Rel
 
 
 def expected_calibration_error(y_M: NDArray[np.floating], p_M: Floats, bins: int = BINS) -> float:
-    """Return the record-weighted mean gap between predicted and true shares (Naeini et al. 2015).
+    """Return the mean gap between predicted and true shares, weighted by records (Naeini et al. 2015).
 
     Example:
         >>> expected_calibration_error(np.array([0, 0, 1, 1]), np.array([0.1, 0.1, 0.8, 0.8]), bins=2)
@@ -197,7 +208,10 @@ def expected_calibration_error(y_M: NDArray[np.floating], p_M: Floats, bins: int
 
 
 def error_by_chance(p_M: Floats) -> float:
-    """Return the mean calibration error of perfectly calibrated probabilities: the floor for M records."""
+    """Return the expected calibration error of perfectly calibrated probabilities.
+
+    It isn't zero, because the number of records is finite.
+    """
     y_RM = np.random.default_rng(0).random((DRAWS, len(p_M))) < p_M
     return float(np.mean([expected_calibration_error(y_M.astype(float), p_M) for y_M in y_RM]))
 
@@ -205,11 +219,11 @@ def error_by_chance(p_M: Floats) -> float:
 AGES = (0, 40, 60, 80, 200)
 """Limits of the age bands, in years."""
 MIN_POSITIVES = 5
-"""Least number of positives, and of negatives, for figures of a class in a group."""
+"""Minimum number of positives, and of negatives, for scores of a class in a group."""
 
 
 def age_bands(ages: "pd.Series[float]") -> "pd.Series[str]":
-    """Return the band of each age, such as `40–59`; missing for missing ages."""
+    """Return the band of each age, for example `40–59`. The band of a missing age is missing."""
     names = [f"{low}–{high - 1}" if high < AGES[-1] else f"{low}+" for low, high in pairwise(AGES)]
     return pd.cut(ages, AGES, right=False, labels=names).astype(object)
 
@@ -217,7 +231,7 @@ def age_bands(ages: "pd.Series[float]") -> "pd.Series[str]":
 def scored(
     y_MK: NDArray[np.uint8], logits_SMK: Floats, rotation_M: Rotations = None
 ) -> tuple[float, float, float]:
-    """Return the macro AUC, averaged over seeds, and the ends of its interval.
+    """Return the macro AUC, averaged over seeds, and the two ends of its interval.
 
     Rotations without a scorable class are left out.
     """
@@ -229,7 +243,7 @@ def scored(
 def _scorable(
     y_MK: NDArray[np.uint8], logits_SMK: Floats, rotation_M: Rotations
 ) -> tuple[NDArray[np.uint8], Floats, Rotations]:
-    """Return the records of the rotations that have a scorable class."""
+    """Drop the records of rotations without a scorable class, and number the other rotations again."""
     if rotation_M is None:
         return y_MK, logits_SMK, None
     rows = np.concatenate([rows for rows in rotated(rotation_M) if scorable(y_MK[rows]).any()])
@@ -242,9 +256,14 @@ def group_figures(
     logits_SMK: Floats,
     rotation_M: Rotations = None,
 ) -> tuple[GroupFigure, ...]:
-    """Return each group's macro AUC over its scorable classes; () if all records are in one group.
+    """Return the macro AUC of each group of records, over the classes with enough records in the group.
 
-    `people` holds values of the M records by `age`, `sex`, `source` and so on; None for unknown values.
+    Args:
+        people: M values of each attribute, for example `age`, `sex` or `source`. The records of a group have
+            the same value. Records with the value None, and attributes with a single value, have no group.
+        y_MK: labels.
+        logits_SMK: logits of each seed.
+        rotation_M: rotation in which each record was tested.
     """
     frame = pd.DataFrame(dict(people), dtype=object)
     if "age" in frame:

@@ -1,9 +1,10 @@
-"""Predictions: the logits of every probe on the test records, kept for figures and comparisons of runs.
+"""Store the logits of probes on the test records, and compare runs by them.
 
 DeLong's test follows DeLong, DeLong & Clarke-Pearson 1988, doi:10.2307/2531595, with the midranks of Sun & Xu
 2014, doi:10.1109/LSP.2014.2337313. The variance of an AUC is a sum of squared contributions of records. A
-macro AUC, a mean over seeds and a difference of methods are linear in the AUCs. So contributions are added
-record by record first, which includes all covariances between classes, seeds and methods.
+macro AUC, a mean over seeds and a difference of methods are linear in the AUCs. So each record's
+contributions are added before they are squared. The sum then includes all covariances between classes, seeds
+and methods.
 
 Shapes: M test records, K classes, S seeds, P positives and N negatives of a class.
 """
@@ -35,7 +36,7 @@ from marecg.evaluate.scores.results import AucDifference
 from marecg.evaluate.scores.summary import Trial, difference
 
 PairedTest = Literal["bootstrap", "delong"]
-"""Method for the interval and p of a difference: resamples of the records, or DeLong's test."""
+"""Method for the interval and the p-value of a difference: resamples of the records, or DeLong's test."""
 
 
 @dataclass(frozen=True)
@@ -46,7 +47,7 @@ class Predictions:
         ids: names of the M test records.
         classes: names of the K classes.
         y_MK: labels.
-        logits: [S, M, K], for S seeds, by method and share of the training records.
+        logits: logits [S, M, K] of S seeds, by method and share of the training records.
         reference: method that the other methods are compared with.
         rotation_M: split in which each record was tested, int64. None if there is a single split.
     """
@@ -67,7 +68,7 @@ def predictions(
     reference: str,
     rotation_M: Rotations = None,
 ) -> Predictions:
-    """Collect the logits of all trials, with seeds in the order of the draws."""
+    """Collect the logits of all trials. Seeds are in the order of the draws."""
     logits: dict[tuple[str, float], list[Floats]] = {}
     for method, drawn in trials.items():
         for trial in drawn:
@@ -77,7 +78,7 @@ def predictions(
 
 
 def save(path: Path, predictions: Predictions) -> None:
-    """Write an `.npz`: `ids`, `classes`, `y`, `reference`, `rotation`, and `METHOD @ FRACTION` per cell."""
+    """Write an `.npz`. The logits of a method at a fraction are the array `METHOD @ FRACTION`."""
     arrays: dict[str, Any] = {
         f"{method} @ {fraction:g}": logits for (method, fraction), logits in predictions.logits.items()
     }
@@ -90,7 +91,7 @@ def save(path: Path, predictions: Predictions) -> None:
 
 
 def load(path: Path) -> Predictions:
-    """Read predictions from an `.npz` written by `save`. Raises `InputError`."""
+    """Read predictions from an `.npz` written by `save`. Raises `InputError` if it is missing or damaged."""
     try:
         with npz_arrays(path, "Probe the run again") as arrays:
             cells = [name.rpartition(" @ ") for name in arrays.files if " @ " in name]
@@ -103,9 +104,11 @@ def load(path: Path) -> Predictions:
                 rotation_M=arrays["rotation"] if "rotation" in arrays.files else None,
             )
     except FileNotFoundError as error:
-        there = ", ".join(sorted(file.stem for file in path.parent.glob("*.npz")))
+        available = ", ".join(sorted(file.stem for file in path.parent.glob("*.npz")))
         task, _, protocol = path.stem.rpartition("-")
-        remedy = f"It has {there} (--task, --protocol)" if there else "Run marecg probe on it first"
+        remedy = (
+            f"Choose {available} by --task and --protocol" if available else "Run marecg probe on it first"
+        )
         problem = f"has no probe of task {task} by protocol {protocol}"
         raise InputError(problem, where=path.parent.parent, remedy=remedy) from error
     refuse_impossible(loaded.y_MK, "y", path, "Probe the run again", least=0, most=1)
@@ -117,10 +120,10 @@ def load(path: Path) -> Predictions:
 def compare(
     one: Predictions, other: Predictions, test: PairedTest = "bootstrap"
 ) -> dict[float, AucDifference]:
-    """Return the difference of two reports' macro AUCs by fraction, with interval and p.
+    """Return the difference of two reports' macro AUCs for each fraction, with interval and p-value.
 
-    The interval comes from paired resamples of the records, or from DeLong's test, which needs no resamples.
-    Raises `UsageError` if records, classes or labels of the reports differ, or if they share no fraction.
+    The interval comes from paired resamples of the records, or from DeLong's test. Raises `UsageError` if
+    records, classes or labels of the reports differ, or if the reports have no fraction in common.
     """
     same = (
         (one.ids, one.classes) == (other.ids, other.classes)
@@ -143,7 +146,14 @@ def compare(
 
 
 class Difference(NamedTuple):
-    """Difference of two runs' macro AUCs on one task, and the classes with few records."""
+    """Differences of two runs on a task.
+
+    Attributes:
+        task: name of the task.
+        other: run that the first run is compared with.
+        by_fraction: difference of the macro AUCs for each fraction.
+        scarce: result of `scarce`.
+    """
 
     task: str
     other: Path
@@ -154,7 +164,7 @@ class Difference(NamedTuple):
 def differences(
     runs: Sequence[Path], tasks: Sequence[str], protocol: str, test: PairedTest = "bootstrap"
 ) -> Iterator[Difference]:
-    """Yield the differences of the first run from every other run, on given tasks or on all common tasks.
+    """Yield the differences between the first run and every other run, on `tasks` or on all common tasks.
 
     Raises `UsageError` for fewer than two runs, and the errors of `load` and `compare`.
     """
@@ -167,18 +177,20 @@ def differences(
 
 
 def _shared_tasks(runs: Sequence[Path], protocol: str) -> list[str]:
-    """Return the tasks on which all runs were probed by a protocol. Raises `InputError` without any."""
+    """Return the tasks on which all runs were probed by a protocol. Raises `InputError` if there are none."""
     ending = f"-{protocol}"
     tasks = [{path.stem.removesuffix(ending) for path in run.glob(f"probe/*{ending}.npz")} for run in runs]
     if not (shared := set.intersection(*tasks)):
-        have = [f"{run}: {', '.join(sorted(some)) or 'none'}" for run, some in zip(runs, tasks, strict=True)]
-        problem = f"the runs share no task of protocol {protocol} ({'; '.join(have)})"
-        raise InputError(problem, remedy="Probe them on one")
+        listed = [
+            f"{run}: {', '.join(sorted(names)) or 'none'}" for run, names in zip(runs, tasks, strict=True)
+        ]
+        problem = f"the runs share no task of protocol {protocol} ({'; '.join(listed)})"
+        raise InputError(problem, remedy="Probe all of them on the same task")
     return sorted(shared)
 
 
 def scarce(predictions: Predictions) -> dict[str, int]:
-    """Return the classes with few positives or negatives in test, with the smaller number."""
+    """Return the classes with few positives or few negatives in test, and this number."""
     positives_K = predictions.y_MK.sum(axis=0, dtype=np.int64)
     fewer_K = np.minimum(positives_K, len(predictions.y_MK) - positives_K)
     return {
@@ -208,8 +220,8 @@ def delong(
 ) -> AucDifference:
     """Compare two macro AUCs, averaged over seeds, by DeLong's test.
 
-    The test measures the variance over test records for fixed probes. A class with a single positive (or
-    negative) has no measurable spread among its positives (or negatives), and adds none.
+    The test measures the variance over test records for fixed probes. If a class has a single positive, the
+    spread among its positives can't be measured and counts as zero. The same holds for negatives.
     """
     rotations = rotated(rotation_M)
     means, added = [], []
@@ -225,7 +237,10 @@ def delong(
 
 
 def contributions(y_M: NDArray[np.uint8], logits_M: Floats) -> tuple[float, Floats]:
-    """Return a class's AUC, and each record's contribution to its variance: float64 [M]."""
+    """Return a class's AUC, and contributions of the records, float64 [M].
+
+    The variance of the AUC is the sum of the squared contributions.
+    """
     positive_M = y_M == 1
     positives, negatives = int(positive_M.sum()), int((~positive_M).sum())
     rank_M = rankdata(logits_M)
@@ -239,7 +254,7 @@ def contributions(y_M: NDArray[np.uint8], logits_M: Floats) -> tuple[float, Floa
 
 
 def _macro(y_MK: NDArray[np.uint8], logits_SMK: Floats) -> tuple[float, Floats]:
-    """Return AUC and contributions, averaged over seeds and scorable classes."""
+    """Return the AUC and the contributions of records, both averaged over seeds and scorable classes."""
     by_class = [
         contributions(y_MK[:, k], logits_MK[:, k])
         for logits_MK in logits_SMK

@@ -1,4 +1,4 @@
-"""Results of a probe, as JSON in the run folder, and descriptions of the conditions of its numbers."""
+"""Define the report of a probe, which is stored as JSON, and describe how its scores were obtained."""
 
 from collections.abc import Iterator, Sequence
 
@@ -8,28 +8,28 @@ from marecg.settings import Count, FromZero, Frozen, Share
 
 LEAK = (
     "† Leak: the encoder was pretrained on {records} of the val and test records or on their "
-    "patients ({counts}). Its numbers don't measure how it does on records that it has never seen."
+    "patients ({counts}). Its scores don't apply to new records."
 )
-NO_LEAK = "None of the val and test records, nor their patients, were among those it was pretrained on."
+NO_LEAK = "The encoder wasn't pretrained on any of the val and test records, nor on their patients."
 UNKNOWN = "It is not known which records the encoder was pretrained on, so a leak can't be excluded."
 
 
 class Spread(Frozen):
-    """Mean of a score over seeds; `sd` (n − 1) is None for a single seed."""
+    """Mean and sample standard deviation of a score over seeds. `sd` is None for a single seed."""
 
     mean: Share
     sd: FromZero | None
 
 
 class Range(Frozen):
-    """Bootstrap interval (95 %) over the test records."""
+    """Interval of a score (95 %, bootstrap of the test records)."""
 
     low: Share
     high: Share
 
 
 class AucDifference(Frozen):
-    """Difference of two methods' macro AUCs on the same records, with paired interval and two-sided p."""
+    """Difference of two macro AUCs on the same records, with its paired interval and two-sided p-value."""
 
     low: float
     high: float
@@ -50,24 +50,24 @@ class Cell(Frozen):
     """Scores of a method at a share of the training records.
 
     Attributes:
-        method: method of the features; `zero-shot` reads the concept prototypes.
+        method: row of the report, for example `encoder` or `zero-shot`.
         dimension: number of features.
         fraction: share of the training records; 0 for zero-shot.
         records: number of records in the share.
         seeds: number of draws.
         macro_auc: macro AUC over `classes`.
-        macro_ap: mean of the average precisions of `classes` (AUPRC).
-        f_max: `metrics.f_max` over all classes, averaged over rotations.
         interval: interval of the macro AUC, averaged over seeds.
-        versus_encoder: difference from the report's `reference`; None for the reference itself, and if the
-            reference wasn't probed at this share.
-        val_macro_auc: macro AUC of the chosen value on val; None for zero-shot.
-        chosen: value chosen on val for each seed: C in `strict`, the epoch in `merl`, α for ridge.
+        versus_encoder: difference from the report's `reference`. It is None for the reference itself, and if
+            the reference wasn't probed at this share.
+        val_macro_auc: macro AUC on val with the chosen value; None for zero-shot.
+        chosen: value chosen on val for each seed: C in `strict`, the epoch in `merl`, α for ridge regression.
         classes: classes with positives and negatives in test.
-        left_out: classes without.
+        left_out: classes without positives or without negatives in test.
         untrained: for each seed, classes without examples in the drawn records, or without a concept. The
             report's policy defines how they count.
-        seconds: wall time of all draws, without computing features.
+        seconds: wall time of all draws, without the time for computing features.
+        macro_ap: mean of the average precisions of `classes` (AUPRC).
+        f_max: `metrics.f_max` over all classes, averaged over rotations.
     """
 
     method: str
@@ -89,7 +89,7 @@ class Cell(Frozen):
 
 
 class Counts(Frozen):
-    """Numbers of a task's records, and the names of missing and unreadable records."""
+    """Numbers of a task's records, names of missing records, and reasons of unreadable records."""
 
     train: Count
     val: Count
@@ -100,7 +100,12 @@ class Counts(Frozen):
 
 
 class Leak(Frozen):
-    """Validation and test records on which the encoder was pretrained, by how they were identified."""
+    """Validation and test records that are in the encoder's training data.
+
+    Attributes:
+        records: number of these records.
+        same_record, same_patient, same_signal: their names, by what was identical.
+    """
 
     records: Count
     same_record: tuple[str, ...]
@@ -109,21 +114,24 @@ class Leak(Frozen):
 
 
 class Report(Frozen):
-    """Report of a probe: its conditions and its numbers.
+    """Report of a probe: its conditions and its scores. Hashes that don't apply are empty.
 
     Attributes:
-        reference: method that the report is about, and with which other methods are compared.
+        reference: method that the report is about. The other methods are compared with it.
         normalisation: description of how signals and features are scaled.
-        rotations: number of rotations of the folds. Test records are pooled, and figures are averaged.
         policy: description of the classes that the macro AUC averages over.
         notes: differences of the protocol from the published code that it follows.
-        model: folder of the model, or file of features. Hashes that don't apply are empty.
-        concepts_sha256: hash of the model's concept scores; empty if its prototypes score alone.
+        folds: description of how the records were split.
+        window: description of the part of a recording that is read.
+        model: folder of the model, or file of features.
+        concepts_sha256: hash of the model's concept scores; empty if only its prototypes are used.
         leak: leaked records; None if the encoder's training records are unknown.
         rank: effective rank of h_rhythm over the task's records; None if features are tested.
         request: options of the probe (`Request.as_json`).
         remarks: remarks needed to interpret the encoder's rows.
-        groups: figures by age, sex and source, if the task knows them.
+        rotations: number of rotations of the folds. Test records are pooled, and scores are averaged.
+        cells: scores of each method at each share.
+        groups: scores by age, sex and source, if the task has these attributes.
     """
 
     task: str
@@ -152,7 +160,7 @@ class Report(Frozen):
 
 
 def describe_leak(leak: Leak | None) -> str:
-    """Return a sentence on whether the encoder was pretrained on its test records."""
+    """Return a sentence on whether the encoder was pretrained on test records."""
     if leak is None:
         return UNKNOWN
     if not leak.records:
@@ -163,11 +171,11 @@ def describe_leak(leak: Leak | None) -> str:
 
 
 def basis(report: Report) -> Iterator[tuple[str, str]]:
-    """Yield pairs of name and value: the conditions that the numbers depend on."""
+    """Yield the conditions of a report's scores as pairs of name and value."""
     records = report.records
     pooled = ""
     if report.rotations > 1:
-        pooled = f" (pooled from {report.rotations} rotations, the others on average)"
+        pooled = f" (test: pooled from {report.rotations} rotations; train and val: average per rotation)"
     yield (
         "records",
         f"{records.train} train, {records.val} val, {records.test} test{pooled}; {records.unlabelled} "
@@ -185,7 +193,7 @@ def basis(report: Report) -> Iterator[tuple[str, str]]:
 
 
 def _rare(report: Report) -> Iterator[tuple[str, str]]:
-    """Yield the classes with few positives or negatives in test, and the macro AUC without them."""
+    """Yield the classes with few positives or negatives in test, and the macro AUC of the other classes."""
     largest = {cell.method: cell for cell in report.cells}  # the shares ascend
     supports = {score.name: score.support for score in report.cells[0].classes}
     fewer = {name: min(support, report.records.test - support) for name, support in supports.items()}
@@ -206,19 +214,19 @@ def _rare(report: Report) -> Iterator[tuple[str, str]]:
 
 
 def _lacking(report: Report) -> Iterator[tuple[str, str]]:
-    """Yield the classes without an AUC, without examples in a draw, or without a concept."""
+    """Yield the classes that have no AUC, lack examples in a draw, or have no concept."""
     if left_out := report.cells[0].left_out:
         yield "without positives or negatives in test, so without an AUC", ", ".join(left_out)
     scored = {score.name for score in report.cells[0].classes}
     for fraction in dict.fromkeys(cell.fraction for cell in report.cells):
         draws = [draw for cell in report.cells if cell.fraction == fraction for draw in cell.untrained]
-        lack = f"not shown by every draw of {100 * fraction:g} %" if fraction else "no concept, so AUC ½"
+        lack = f"without examples in a draw of {100 * fraction:g} %" if fraction else "no concept, so AUC ½"
         if names := sorted(scored & set().union(*draws)):
             yield lack, ", ".join(names)
 
 
 def remarks(report: Report) -> list[str]:
-    """Return warnings about the reliability of the numbers."""
+    """Return warnings about leaked, missing and unreadable records."""
     records, leak, task = report.records, report.leak, report.task
     lines = []
     if leak and leak.records:
@@ -228,10 +236,10 @@ def remarks(report: Report) -> list[str]:
             f"and {records.test} test records or on their patients: {leaked}"
         )
     if records.missing:
-        lines.append(f"{task}: listed but not on disk ({len(records.missing)}): {_first(records.missing)}")
+        lines.append(f"{task}: labelled but not on disk ({len(records.missing)}): {_first(records.missing)}")
     if records.unreadable:
         reasons = [f"{record} ({reason})" for record, reason in records.unreadable.items()]
-        lines.append(f"{task}: can't be used ({len(reasons)}): {_first(reasons)}")
+        lines.append(f"{task}: unreadable ({len(reasons)}): {_first(reasons)}")
     return lines
 
 

@@ -1,4 +1,4 @@
-"""Summaries of trials: the cells of a report from the scores of probes.
+"""Summarise trials as the cells of a report.
 
 Shapes: M test records, K classes, S seeds, R resamples.
 """
@@ -27,30 +27,35 @@ from marecg.evaluate.scores.metrics import (
 from marecg.evaluate.scores.results import AucDifference, Cell, ClassScore, Range, Spread
 
 ENCODER, WIDE, BEATS, MEAN_H = "encoder", "encoder, wide", "encoder, beats", "encoder, mean H"
-"""Rows of a run's own encoder: h_rhythm, the wide readout, and the wide with the beat readout.
+"""Rows of a run's encoder: h_rhythm, the wide readout, the wide and the beat readout, and the mean of H.
 
-The mean of H is read if the pool of h_rhythm is untrained.
+The mean of H is only evaluated if the pool of h_rhythm is untrained.
 """
 FULL = "encoder, full"
-"""Row of the full readout, with three classifiers whose logits are averaged."""
+"""Row of the full readout. Three classifiers are averaged."""
 CONCEPTS = f"{BEATS} + concepts"
-"""Row of the beat readout, with the prototypes' score of each class."""
+"""Row of the beat readout together with each class's score by the prototypes."""
 ZERO_SHOT = "zero-shot"
-"""Row of a run's own prototypes, read without labels."""
+"""Row of the scores by a run's prototypes, without a classifier."""
 READ_AS = {"rhythm": ENCODER, "wide": WIDE, "beats": BEATS, "full": FULL, "concepts": CONCEPTS}
-"""Row that represents each readout."""
+"""Row of each readout."""
 ENCODER_METHODS = (ENCODER, WIDE, BEATS, FULL, CONCEPTS, MEAN_H, ZERO_SHOT)
-"""Rows that are read from a run's own encoder."""
+"""Rows of a run's encoder."""
 RANDOM = "random encoder"
-"""Row of an untrained encoder of the run's shape."""
+"""Row of an untrained encoder with the same shape as the run's encoder."""
 
 
 @dataclass(frozen=True)
 class Trial:
-    """Single probe: its share, its seed, and its scores on the test records.
+    """Result of a single probe.
 
-    `train` holds the numbers of the training records. For `chosen`, `val_auc` and `untrained` see
-    `linear.Fitted`. `seconds` includes draw, fit, choice and scoring.
+    Attributes:
+        fraction: share of the training records.
+        seed: seed of the draw.
+        train: numbers of the drawn training records.
+        chosen, val_auc, untrained: as for `linear.Fitted`.
+        logits_MK: logits of the test records.
+        seconds: wall time of drawing, fitting, choosing and scoring.
     """
 
     fraction: float
@@ -64,7 +69,7 @@ class Trial:
 
 
 def pooled(rotations: Sequence[Sequence[Trial]]) -> list[Trial]:
-    """Join the trials of each draw over all rotations. Chosen values are averaged."""
+    """Join the trials of the rotations, draw by draw. Chosen values are averaged."""
     if len(rotations) == 1:
         return list(rotations[0])
     return [
@@ -86,7 +91,12 @@ def _mean(values: Sequence[float | None]) -> float | None:
 
 
 def judged_by(methods: Collection[str], wide: bool = False) -> str:
-    """Return the method that represents a run: a readout that doesn't need an untrained pool."""
+    """Return the method that represents a run. It doesn't use a pool that is untrained.
+
+    Args:
+        methods: methods in the run's report.
+        wide: return a row with the beat readout if there is one, or else the wide readout.
+    """
     if wide:
         return next((name for name in (CONCEPTS, BEATS) if name in methods), WIDE)
     return MEAN_H if MEAN_H in methods else ENCODER
@@ -101,9 +111,16 @@ def summarise(
     resamples: int = RESAMPLES,
     rotation_M: Rotations = None,
 ) -> tuple[Cell, ...]:
-    """Summarise every method's trials on the test labels uint8 [M, K], in a cell per fraction.
+    """Summarise the trials of each method in a cell per fraction.
 
-    The reference comes first. Intervals use `resamples` resamples of the records.
+    Args:
+        trials: trials of each method.
+        dimensions: number of features of each method.
+        y_MK: labels of the test records.
+        classes: names of the classes.
+        reference: method that other methods are compared with. Its cells are the first.
+        resamples: number of resamples for intervals.
+        rotation_M: rotation in which each record was tested.
     """
     cells: list[Cell] = []
     resampled: dict[float, tuple[float, Floats]] = {}
@@ -171,17 +188,25 @@ def _cell(
         macro_ap=spread(ap_SK.mean(axis=1)) if scored else None,
         f_max=spread(
             np.array(
-                [np.mean([f_max(y_MK[rows], one.logits_MK[rows]) for rows in rotations]) for one in trials]
+                [
+                    np.mean([f_max(y_MK[rows], trial.logits_MK[rows]) for rows in rotations])
+                    for trial in trials
+                ]
             )
         ),
     )
 
 
 def difference(mean: float, auc_R: Floats, reference_R: Floats) -> AucDifference:
-    """Return the difference of two macro AUCs, with interval and p from shared resamples.
+    """Return the difference of two macro AUCs, with an interval and a p-value from the same resamples.
 
-    p is twice the share of resamples on the rarer side of zero. The estimate itself counts as a resample
-    (Davison & Hinkley 1997, §4).
+    p is twice the share of resampled differences on the rarer side of zero. The estimate itself counts as a
+    resample (Davison & Hinkley 1997, §4).
+
+    Args:
+        mean: difference of the macro AUCs.
+        auc_R: resampled macro AUCs of the method.
+        reference_R: resampled macro AUCs of the reference.
     """
     difference_R = auc_R - reference_R
     low, high = interval(difference_R)

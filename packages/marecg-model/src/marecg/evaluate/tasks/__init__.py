@@ -1,4 +1,4 @@
-"""Tasks: labels and splits of PTB-XL, CPSC2018 and prepared corpora.
+"""Define tasks: labels and splits of PTB-XL, CPSC2018 and prepared corpora.
 
-`registry` opens a task by its name.
+`registry` finds a task by its name.
 """

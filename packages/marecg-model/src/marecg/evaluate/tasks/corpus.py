@@ -1,4 +1,4 @@
-"""Task on a prepared corpus, whose classes are the leaves of the concept graph.
+"""Define a task on a prepared corpus. Its classes are the leaves of the concept graph.
 
 Shapes: R recordings, M labelled records, N concepts, K classes.
 """
@@ -32,14 +32,14 @@ from marecg.evaluate.tasks.task import (
 )
 
 SPLIT_RULE = (
-    "by a hash of the patient, or of the record where no patient is known: train 60 %, val 20 %, test 20 %"
+    "by a hash of the patient, or of the record if no patient is known: train 60 %, val 20 %, test 20 %"
 )
 LEAST_SUPPORT = {TRAIN: 10, VAL: 3, TEST: 3}
-"""Least number of records with a leaf, and without it, in each part for the leaf to be a class."""
+"""Minimum number of records with a leaf, and of records without it, in each part, for a class."""
 
 
 def corpus_task(root: Path) -> Task:
-    """Build a task of all leaves with enough support, split by a hash of patient or record.
+    """Build a task with all leaves that enough records have. Records are split by a hash of the patient.
 
     Raises `CorpusError` if `root` isn't a corpus at 500 Hz, or has no leaf with enough support.
     """
@@ -47,18 +47,18 @@ def corpus_task(root: Path) -> Task:
     onto, recordings = corpus.ontology(), corpus_recordings(corpus)
     ids, split_R = recordings.ids, split_by_patient(recordings)
     labelled = np.flatnonzero(corpus.y.any(axis=1) & begins_record(corpus))
-    asked = np.flatnonzero(_supported(corpus.y[labelled], split_R[labelled]))
-    if not len(asked):
+    supported = np.flatnonzero(_supported(corpus.y[labelled], split_R[labelled]))
+    if not len(supported):
         least = ", ".join(f"{least} {part}" for part, least in LEAST_SUPPORT.items())
         raise CorpusError(
             "no leaf has enough records with and without it in every part",
             where=root,
-            remedy=f"Prepare more records; a leaf needs {least}",
+            remedy=f"Prepare more records: a leaf needs {least} records with it, and as many without it",
         )
     table = LabelTable(
-        classes=tuple(onto.nodes[leaf].abbr for leaf in asked),
+        classes=tuple(onto.nodes[leaf].abbr for leaf in supported),
         ids=tuple(ids[row] for row in labelled),
-        y_MK=corpus.y[np.ix_(labelled, asked)],
+        y_MK=corpus.y[np.ix_(labelled, supported)],
         split_M=split_R[labelled],
     )
     themselves = {name: (name,) for name in table.classes}
@@ -66,7 +66,7 @@ def corpus_task(root: Path) -> Task:
 
 
 def _record_names(corpus: Corpus) -> tuple[str, ...]:
-    """Return the records' names: source and record name, or the file if several records share the name."""
+    """Return the name of each record: source and name, or its file if several records have the same name."""
     names = [f"{source}/{record}" for source, record in zip(corpus.sources, corpus.ids, strict=True)]
     counts = Counter(names)
     if len(counts) == len(names):
@@ -77,7 +77,7 @@ def _record_names(corpus: Corpus) -> tuple[str, ...]:
 
 
 def begins_record(corpus: Corpus) -> NDArray[np.bool_]:
-    """Return the mask of rows that begin a record, bool [M]."""
+    """Return whether each row is the first window of a record, bool [M]."""
     if corpus.config.windows == "1":
         return np.ones(len(corpus.ids), bool)
     columns = ["root", "path", "start"]  # the windows of a record are adjacent rows
@@ -97,15 +97,15 @@ def _supported(y_RN: NDArray[np.uint8], split_R: NDArray[np.str_]) -> NDArray[np
 
 
 def split_by_patient(recordings: Recordings) -> NDArray[np.str_]:
-    """Return each recording's part by a hash of its patient, or of its name if the patient is unknown."""
+    """Assign each recording to a part by a hash of its patient, or of its name if the patient is unknown."""
     pairs = zip(recordings.patients, recordings.ids, strict=True)
     return np.array([split_of(patient or record) for patient, record in pairs])
 
 
 def corpus_recordings(corpus: Corpus) -> Recordings:
-    """Return the recordings of a corpus at 500 Hz by row.
+    """Return the recordings of a corpus at 500 Hz.
 
-    The first row of a recording reads all its windows.
+    Reading the first row of a recording returns all its windows.
     """
     if corpus.config.fs != FS:
         remedy = f"Prepare the corpus again at {FS} Hz"
@@ -116,11 +116,11 @@ def corpus_recordings(corpus: Corpus) -> Recordings:
 
     def read(row: int) -> NDArray[np.float32]:
         rows = windows.get(row, [row])
-        return np.concatenate([corpus.signals([at])[0, :, : corpus.n_valid[at]] for at in rows], axis=1)
+        parts = [corpus.signals([part_row])[0, :, : corpus.n_valid[part_row]] for part_row in rows]
+        return np.concatenate(parts, axis=1)
 
-    files = sorted(
-        file for file in corpus.folder.rglob("*.*") if file.parent.name != FOLDER
-    )  # but training's own
+    # Training writes to `FOLDER`. These files don't change the recordings.
+    files = sorted(file for file in corpus.folder.rglob("*.*") if file.parent.name != FOLDER)
     return Recordings(
         name="corpus",
         ids=_record_names(corpus),
@@ -135,15 +135,16 @@ def corpus_recordings(corpus: Corpus) -> Recordings:
 
 
 def _rows_by_name(corpus: Corpus) -> dict[str, int]:
-    """Return the row of each name of a record; −1 for a name of several records."""
-    places = index.of(corpus.folder, ["root", "path"]).to_pylist()
+    """Return the row of each name that a record can have. A name of several records has the row −1."""
+    locations = index.of(corpus.folder, ["root", "path"]).to_pylist()
     rows: dict[str, int] = {}
-    columns = zip(corpus.ids, corpus.sources, places, begins_record(corpus).tolist(), strict=True)
-    for row, (record, source, place, begins) in enumerate(columns):
+    columns = zip(corpus.ids, corpus.sources, locations, begins_record(corpus).tolist(), strict=True)
+    for row, (record, source, location, begins) in enumerate(columns):
         if not begins:
             continue
-        # its name in `embed`, and the name of the recording that the window was cut from
-        files = {name_of(place["root"], path) for path in (place["path"], whole_of(place["path"])[0])}
+        # the name in `embed`, and the name of the recording that the window was cut from
+        paths = (location["path"], whole_of(location["path"])[0])
+        files = {name_of(location["root"], path) for path in paths}
         names = {record, f"{source}/{record}", *files}
         if record.isdecimal():
             names.add(str(int(record)))

@@ -1,8 +1,9 @@
-"""CPSC2018: nine classes, several per record.
+"""Define the task CPSC2018: nine classes, of which a record may have several.
 
-Liu et al. 2018, doi:10.1166/jmihi.2018.2442, records A0001–A6877, as published by the organisers or in the
-WFDB format of the CinC Challenges (folder `cpsc_2018`). The hidden test set was never published, so there is
-no official split. MERL's tables define a split. Without them, a record's part is a hash of its name.
+The dataset is described in Liu et al. 2018, doi:10.1166/jmihi.2018.2442. The records A0001–A6877 are read as
+published by the organisers, or in the WFDB format of the CinC Challenges (folder `cpsc_2018`). The hidden
+test set was never published, so there is no official split. The split comes from MERL's tables or, without
+tables, from a hash of each record's name.
 
 Shapes: M labelled records, K classes, C leads, L samples.
 """
@@ -46,15 +47,16 @@ NAMES = {
     "STD": "STD",
     "STE": "STE",
 }
-"""Labels of CPSC2018 → class names of MERL's tables and the benchmark before them."""
+"""Class name of each label of CPSC2018, as in MERL's tables."""
 CLASS_OF = {CPSC_LABELS[label]: name for label, name in NAMES.items()}
-"""SNOMED-CT code → class."""
+"""Class name of each SNOMED CT code."""
 
 
 def cpsc2018_task(root: Path, splits: Path | None = None) -> Task:
-    """Build the task on the records at any depth under `root`, with `splits` by MERL's tables.
+    """Build the task on the records in `root` and its subfolders.
 
-    Raises `CorpusError` if a table is damaged, or if no record has any of the classes.
+    With `splits`, labels and split come from MERL's tables in this folder. Raises `CorpusError` if a table is
+    damaged, or if no record has any of the classes.
     """
     candidates = cpsc2018.recordings(root)
     recordings = _recordings(root, candidates)
@@ -66,9 +68,9 @@ def cpsc2018_task(root: Path, splits: Path | None = None) -> Task:
     task = assemble("cpsc2018", recordings, table, folds, concepts=zeroshot_concepts("cpsc2018"))
     if not len(task.row_M):
         raise CorpusError(
-            "holds no record of CPSC2018",
+            "must contain records of CPSC2018, got none",
             where=root,
-            remedy="Name the folder cpsc_2018 of the CinC 2021 data, or the one that holds REFERENCE.csv",
+            remedy="Give the folder cpsc_2018 of the CinC 2021 data, or the folder with REFERENCE.csv",
         )
     return task
 
@@ -93,7 +95,8 @@ def _recordings(root: Path, candidates: list[Candidate]) -> Recordings:
         record = candidates[row].read(SECONDS)
         return resample(record.x_CL, record.fs, FS)
 
-    files = dict.fromkeys(file for one in candidates for file in (one.file, one.file.with_suffix(".mat")))
+    headers = [candidate.file for candidate in candidates]
+    files = dict.fromkeys(file for header in headers for file in (header, header.with_suffix(".mat")))
     return Recordings(
         name="cpsc2018",
         ids=tuple(candidate.file.stem for candidate in candidates),

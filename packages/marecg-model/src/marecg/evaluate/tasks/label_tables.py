@@ -1,4 +1,4 @@
-"""Tables of labels: a user's table for a prepared corpus, and MERL's splits.
+"""Read tables of labels: a user's table for a prepared corpus, and MERL's splits.
 
 A user's table has a row per record and a column per class. MERL (Liu et al. 2024, arXiv:2403.06659) published
 a table for each of train, val and test: `ptbxl/super_class/ptbxl_super_class_train.csv`, the same for
@@ -23,9 +23,9 @@ from marecg.evaluate.tasks.corpus import SPLIT_RULE, corpus_recordings, split_by
 from marecg.evaluate.tasks.task import ENDING, SPLITS, LabelTable, Task
 
 NAMED_BY = ("record", "name", "id", "ecg_id", "study_id")
-"""Possible names of the column that names the records. Without any of them, it is the first column."""
+"""Possible names of the column with the records' names. Without such a column, it is the first column."""
 MOST_COLUMNS = 2000
-"""Upper limit of columns, because each column is learnt. SNOMED CT has fewer findings of the ECG."""
+"""Maximum number of columns, because each is learnt as a class. SNOMED CT has fewer findings of the ECG."""
 SPLIT = "split"
 """Optional column with the values `train`, `val` or `test`."""
 CELLS = {"0": 0.0, "1": 1.0, "0.0": 0.0, "1.0": 1.0, "": np.nan}
@@ -33,11 +33,11 @@ META = {
     *("ecg_id", "patient_id", "strat_fold", "filename_lr", "filename_hr", "filename", "validation"),
     *("age", "sex", "scp_codes", "super_class", "sub_class", "form", "rhythm"),
 }
-"""Columns that aren't classes. All other columns are classes."""
+"""Columns of MERL's tables that aren't classes."""
 
 
 def labels_task(path: Path, root: Path) -> Task:
-    """Return the fully labelled records as a task. Raises as `read_labels` does."""
+    """Read a table of labels as a task of the records without empty cells. Raises as `read_labels` does."""
     task, known_MK = read_labels(path, root)
     return task.only(np.asarray(known_MK.all(axis=1)))
 
@@ -46,11 +46,11 @@ def read_labels(path: Path, root: Path) -> tuple[Task, NDArray[np.bool_]]:
     """Read a CSV of labels for a prepared corpus. Return the task and the mask of known labels, bool [M, K].
 
     A record may be named in four ways: by its `id` in `index.parquet`, by source and id (`ptbxl/00001`), by
-    its name in `marecg embed`, or by its id as a number (`1`). Empty cells are unknown labels, 0 in `y_MK`.
-    Without a column `split`, the part of a record is a hash of its patient.
+    its name in `marecg embed`, or by its id as a number (`1`). An empty cell is an unknown label, which is 0
+    in the task's `y_MK`. Without a column `split`, the part of a record is a hash of its patient.
 
     Raises:
-        InputError: the file isn't such a table, names no record of the corpus, or splits a patient.
+        InputError: the file isn't such a table, has no record of the corpus, or has a patient in two parts.
         CorpusError: `root` isn't a corpus at 500 Hz.
     """
     corpus = Corpus.open(root)
@@ -61,9 +61,9 @@ def read_labels(path: Path, root: Path) -> tuple[Task, NDArray[np.bool_]]:
     missing = tuple(table[named_by][table["row"].isna()])
     table = table.dropna(subset="row").astype({"row": int})
     if not len(table):
-        first = f", such as {missing[0]!r}, which it has not" if missing else ""
-        remedy = f"Name them as the corpus does, such as {corpus.ids[0]} or {recordings.ids[0]}"
-        raise InputError(f"names no record of {root}{first}", where=path, remedy=remedy)
+        got = f"{missing[0]!r}" if missing else "none"
+        remedy = f"Use the names of the corpus, for example {corpus.ids[0]} or {recordings.ids[0]}"
+        raise InputError(f"must name records of {root}, got {got}", where=path, remedy=remedy)
     _refuse_twice(table, path, named_by)
     classes = tuple(name for name in table.columns if name not in (named_by, SPLIT, "row"))
     y_MK = _cells(table, classes, path)
@@ -90,25 +90,27 @@ def read_labels(path: Path, root: Path) -> tuple[Task, NDArray[np.bool_]]:
 
 
 def labels_by_name(path: Path) -> pd.DataFrame:
-    """Read a CSV of labels for any records: 0, 1 or NaN, a row per record name, without endings of files.
+    """Read a CSV of labels for any records: 0, 1 or NaN, with a row per record.
 
-    Raises `InputError` if the file isn't such a table or names a record twice.
+    The index has the names of the records without the suffixes of files. Raises `InputError` if the file
+    isn't such a table, or has two rows for a record.
     """
     table, named_by = _named_table(path)
     names = table[named_by].str.strip().map(unguarded).str.replace(ENDING, "", regex=True)
     if names.duplicated().any():
-        problem = f"names the record {names[names.duplicated()].iloc[0]!r} twice"
+        twice = names[names.duplicated()].iloc[0]
+        problem = f"must have one row per record, got several rows for {twice!r}"
         raise InputError(problem, where=path, remedy="Keep one row per record")
     classes = tuple(name for name in table.columns if name not in (named_by, SPLIT))
     return pd.DataFrame(_cells(table, classes, path), index=pd.Index(names), columns=list(classes))
 
 
 def _named_table(path: Path) -> tuple[pd.DataFrame, str]:
-    """Read a table of text, and return the name of its column that names the records as well."""
+    """Read a table of text. Return the table, and the name of the column with the records' names."""
     table = _table(path)
     named_by = next((name for name in NAMED_BY if name in table), str(table.columns[0]))
     if named_by not in NAMED_BY and table[named_by].str.strip().isin(list(CELLS)).all():
-        problem = f"has no column that names the records: the first, {named_by}, holds 0 and 1 alone"
+        problem = f"must have a column with the records' names, but the first column, {named_by}, has labels"
         raise InputError(problem, where=path, remedy=f"Add a column {NAMED_BY[0]}")
     return table, named_by
 
@@ -146,10 +148,11 @@ def _refuse_twice(table: pd.DataFrame, path: Path, named_by: str) -> None:
     several = table[named_by][table["row"] < 0]
     if len(several):
         remedy = "Write its source before it, as SOURCE/NAME"
-        raise InputError(f"{several.iloc[0]!r} names several records", where=path, remedy=remedy)
+        problem = f"{several.iloc[0]!r} is the name of several records"
+        raise InputError(problem, where=path, remedy=remedy)
     twice = table[named_by][table["row"].duplicated()]
     if len(twice):
-        problem = f"names the record {twice.iloc[0]!r} twice"
+        problem = f"must have one row per record, got several rows for {twice.iloc[0]!r}"
         raise InputError(problem, where=path, remedy="Keep one row per record")
 
 
@@ -162,30 +165,38 @@ def _cells(table: pd.DataFrame, classes: tuple[str, ...], path: Path) -> NDArray
         cells = table[name].str.strip()
         odd = cells[~cells.isin(list(CELLS))]
         if len(odd):
-            problem = f"line {odd.index[0] + 2}, column {name}: {odd.iloc[0]!r}"
-            raise InputError(problem, where=path, remedy="Write 1 or 0, or leave the cell empty if unknown")
+            problem = f"labels must be 0 or 1, got {odd.iloc[0]!r} in line {odd.index[0] + 2}, column {name}"
+            raise InputError(problem, where=path, remedy="Leave the cell empty if the label is unknown")
         y_MK[:, column] = cells.map(CELLS)
     return y_MK
 
 
 def _check_split(split_M: NDArray[np.str_], patients: list[str], path: Path) -> None:
-    """Check that all parts are valid, and that no patient is in two parts. Raises `InputError`."""
+    """Raise `InputError` if a part is unknown, or if a patient is in two parts."""
     odd = sorted(set(split_M.tolist()) - set(SPLITS))
     if odd:
-        problem = f"column {SPLIT}: {odd[0]!r}"
-        raise InputError(problem, where=path, remedy=f"Write {', '.join(SPLITS)}")
+        problem = f"the column {SPLIT} must have {', '.join(SPLITS[:-1])} or {SPLITS[-1]}, got {odd[0]!r}"
+        raise InputError(problem, where=path)
     parts = Counter(patient for patient, _ in set(zip(patients, split_M.tolist(), strict=True)))
     patient, count = parts.most_common(1)[0]
     if count > 1:
         remedy = f"Put each patient into one part, or remove the column {SPLIT}"
-        raise InputError(f"patient {patient} is in {count} parts", where=path, remedy=remedy)
+        problem = f"a patient must be in one part, but {patient} is in {count} parts"
+        raise InputError(problem, where=path, remedy=remedy)
 
 
 def read_split_tables(folder: Path, stem: str, key: str) -> LabelTable:
-    """Read `STEM_train.csv`, `STEM_val.csv` and `STEM_test.csv`, whose column `key` identifies a record.
+    """Read MERL's tables `STEM_train.csv`, `STEM_val.csv` and `STEM_test.csv`.
 
-    Labels are read by the names of the columns, because their order differs between files. Raises
-    `CorpusError` if a file is missing or damaged, or if its classes differ from the other files.
+    Columns are identified by their names, because their order differs between files.
+
+    Args:
+        folder: folder of the tables.
+        stem: beginning of their names.
+        key: column with the records' names.
+
+    Raises:
+        CorpusError: a file is missing or damaged, or its classes differ from the classes of another file.
     """
     ids: list[str] = []
     labels: list[list[bool]] = []
@@ -198,7 +209,8 @@ def read_split_tables(folder: Path, stem: str, key: str) -> LabelTable:
         classes = classes or columns
         if set(columns) != set(classes):
             differ = ", ".join(sorted(set(columns) ^ set(classes)))
-            raise CorpusError(f"has other classes than {stem}_train.csv: {differ}", where=path)
+            problem = f"must have the same classes as {stem}_train.csv, but differs in {differ}"
+            raise CorpusError(problem, where=path)
         ids += [row[key] for row in rows]
         labels += [[row[name] in ("1", "1.0") for name in classes] for row in rows]
         parts += [part] * len(rows)
@@ -207,7 +219,7 @@ def read_split_tables(folder: Path, stem: str, key: str) -> LabelTable:
 
 
 def described(stem: str) -> str:
-    """Describe split tables as the source of labels, for reports."""
+    """Return a description of split tables for reports."""
     return f"the tables {stem}_*.csv, labels by name"
 
 

@@ -1,9 +1,9 @@
-"""The PTB-XL tasks by the rules of its benchmark, with its official folds.
+"""Define the PTB-XL tasks by the rules of PTB-XL's benchmark, with its official folds.
 
-Strodthoff et al. 2021, doi:10.1109/JBHI.2020.3022989: a record has a class if any of its SCP statements, with
-any likelihood, has the task's kind and belongs to the class. Records without a class are left out. Folds 1–8
-are train, 9 is val, 10 is test. Class names lose the underscores of `scp_statements.csv` (`NST_` is `NST`) as
-in MERL's tables, whose labels agree.
+The rules are from Strodthoff et al. 2021, doi:10.1109/JBHI.2020.3022989. A record has a class if an SCP
+statement of the record, with any likelihood, belongs to the class. Records without a class are left out.
+Folds 1–8 are train, 9 is val, 10 is test. Class names have no underscores, unlike `scp_statements.csv`
+(`NST_` is `NST`). Names and labels are the same as in MERL's tables.
 
 Shapes: M labelled records, K classes, C leads, L samples.
 """
@@ -44,21 +44,28 @@ CLASS_OF: dict[str, Callable[[Statement], str | None]] = {
     "ptbxl-form": lambda statement: statement.name if statement.form else None,
     "ptbxl-rhythm": lambda statement: statement.name if statement.rhythm else None,
 }
-"""Function from a statement to its class or None, by task."""
+"""Function from a statement to its class or None, for each task."""
 TABLES = {
     "ptbxl-super": "super_class",
     "ptbxl-sub": "sub_class",
     "ptbxl-form": "form",
     "ptbxl-rhythm": "rhythm",
 }
-"""Name of each task in MERL's tables."""
+"""Name of each task's tables in MERL's folder."""
 
 
 def ptbxl_task(name: str, root: Path, splits: Path | None = None, folds: Folds = OFFICIAL) -> Task:
-    """Build one of the four tasks (`CLASS_OF`) on the records under the folder of `ptbxl_database.csv`.
+    """Build one of the four tasks of PTB-XL.
 
-    By default, labels follow `scp_statements.csv`, and the split follows `folds`. With `splits`, both come
-    from MERL's tables. Raises `CorpusError` if a table is missing or damaged, or no record is on disk.
+    Args:
+        name: name of the task; see `CLASS_OF`.
+        root: folder of `ptbxl_database.csv`.
+        splits: folder of MERL's tables, from which labels and split are read. If None, labels follow
+            `scp_statements.csv`, and the split follows `folds`.
+        folds: folds of each part.
+
+    Raises:
+        CorpusError: a table is missing or damaged, or no record of the task is on disk.
     """
     entries = ptbxl.entries(root)
     recordings = _recordings(root, entries)
@@ -73,7 +80,9 @@ def ptbxl_task(name: str, root: Path, splits: Path | None = None, folds: Folds =
     task = assemble(name, recordings, table, described_as, missing, zeroshot_concepts(name))
     if not len(task.row_M):
         raise CorpusError(
-            f"holds no record of the task {name}", where=root, remedy="Download records500 of PTB-XL"
+            f"must contain records of the task {name}, got none",
+            where=root,
+            remedy="Download records500 of PTB-XL",
         )
     return task
 

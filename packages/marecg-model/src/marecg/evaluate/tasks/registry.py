@@ -1,4 +1,4 @@
-"""Registry of tasks: tasks by the names of `marecg probe --task`, and the folders of their data."""
+"""Find tasks by the names of `marecg probe --task`, and match them with the folders of their data."""
 
 from collections.abc import Sequence
 from functools import partial
@@ -14,7 +14,7 @@ from marecg.evaluate.tasks.ptbxl import PTBXL_TASKS
 from marecg.evaluate.tasks.task import TaskDefinition
 
 PUBLISHED = {task.name: task for task in (*PTBXL_TASKS, CPSC2018)}
-"""Tasks of published data sets."""
+"""Tasks of published datasets, by name."""
 TASKS = {**PUBLISHED, CORPUS.name: CORPUS}
 
 ALL = "all"
@@ -22,40 +22,44 @@ ALL = "all"
 
 
 def task_named(name: str) -> TaskDefinition:
-    """Return a task by name, `FILE.py:NAME` or table of labels. Raises `UsageError` if unknown."""
+    """Return a task by name, `FILE.py:NAME` or table of labels. Raises `UsageError` if it is unknown."""
     if name.endswith(".csv"):
         return TaskDefinition(Path(name).stem, CORPUS.data, partial(labels_task, Path(name)))
     return plugin(name, TASKS, TaskDefinition, "task")
 
 
 def roots(names: Sequence[str], folders: Sequence[str | Path]) -> dict[TaskDefinition, Path]:
-    """Return the data folder of each task in the order of `names`; `ALL` means all published tasks.
+    """Return the data folder of each task, in the order of `names`.
 
-    Each of `folders` is either `DATA=PATH`, with a data set or a task as DATA, or only PATH. A PATH without
-    DATA is for the first task that has no folder yet. Raises `UsageError` for an unknown task, a folder that
-    no task reads, or a task without a folder.
+    Args:
+        names: names of tasks, or `ALL` for all published tasks.
+        folders: each is `DATA=PATH`, where DATA is a dataset or a task, or only PATH. A PATH without DATA is
+            for the first task that has no folder yet.
+
+    Raises:
+        UsageError: a task is unknown or has no folder, or no task reads a folder.
 
     Example:
         >>> [task.name for task in roots(["all"], ["ptb-xl", "cpsc2018=cpsc_2018"])]
         ['ptbxl-super', 'ptbxl-sub', 'ptbxl-form', 'ptbxl-rhythm', 'cpsc2018']
     """
-    asked = dict.fromkeys(task for name in names for task in (PUBLISHED if name == ALL else (name,)))
-    tasks = [task_named(name) for name in asked]
+    names = list(dict.fromkeys(task for name in names for task in (PUBLISHED if name == ALL else (name,))))
+    tasks = [task_named(name) for name in names]
     accepted = {name for task in tasks for name in (task.name, task.data)}
-    given: dict[str, Path] = {}
+    path_of: dict[str, Path] = {}
     for folder in folders:
         data, separator, path = str(folder).partition("=")
         if separator and data in accepted:
-            given[data] = ensure_local(path)
+            path_of[data] = ensure_local(path)
         else:
-            first = next((task for task in tasks if not {task.name, task.data} & given.keys()), None)
+            first = next((task for task in tasks if not {task.name, task.data} & path_of.keys()), None)
             if first is None:
                 raise UsageError(f"none of the tasks reads {folder}", remedy="Remove it, or write DATA=PATH")
-            given[first.data] = ensure_local(folder)
+            path_of[first.data] = ensure_local(folder)
     root_of: dict[TaskDefinition, Path] = {}
     for task in tasks:
-        if task.name not in given and task.data not in given:
-            remedy = f"Name its folder as --root {task.data}=PATH"
-            raise UsageError(f"no data is given for the task {task.name}", remedy=remedy)
-        root_of[task] = given[task.name] if task.name in given else given[task.data]
+        if task.name not in path_of and task.data not in path_of:
+            remedy = f"Give the folder of its data: --root {task.data}=PATH"
+            raise UsageError(f"the task {task.name} needs a folder of data, got none", remedy=remedy)
+        root_of[task] = path_of[task.name] if task.name in path_of else path_of[task.data]
     return root_of

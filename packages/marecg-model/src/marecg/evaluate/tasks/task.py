@@ -1,4 +1,4 @@
-"""Task of a probe: recordings, a table of labels with an official split, and its definition.
+"""Define what a task of a probe is: recordings, labels and a split.
 
 Shapes: R recordings, M labelled records, K classes, C leads, L samples.
 """
@@ -21,26 +21,27 @@ FS = 500
 """Sampling rate in Hz of every recording of a task."""
 TRAIN, VAL, TEST = SPLITS = ("train", "val", "test")
 ENDING = r"\.[A-Za-z]\w{1,7}$"
-"""Suffix of a file name, which may be used as the name of a record."""
+"""Pattern of a file's suffix. A record may be named by its file name."""
 
 
 @dataclass(frozen=True)
 class Recordings:
-    """Signals of a data set, independent of tasks; features are cached per recording.
+    """Recordings of a dataset, which several tasks may share.
 
     Attributes:
+        name: name of the dataset.
         ids: R unique record names.
         sha256: hash that changes when the recordings change.
         window: description of the part of a recording that is read.
-        read: record number → float32 [12, L] in mV at 500 Hz, leads in the order of `LEADS`. Raises
-            `RecordError` for an unusable record.
+        read: function from a record's number to its signal, float32 [12, L] in mV at 500 Hz, with leads in
+            the order of `LEADS`. It raises `RecordError` for an unusable record.
         identities: R published names (`identity.published_as`), or empty if unknown.
         patients: R patients (`identity.patient_of`), or empty if unknown.
-        patient_by_identity: patient of each record of the data set, on disk or not, by its published name,
-            because copies in other collections drop the patient.
-        people: R ages in years, sexes, sources, …, by `age`, `sex`, `source`, …, if known.
-        other_names: function that returns the row of each further name of a recording; −1 for a name of
-            several recordings.
+        patient_by_identity: patient of each record of the dataset, by published name. It includes records
+            that aren't on disk. It identifies copies in other collections, which have no patient ids.
+        people: R values of each attribute, for example ages in years as `age`; empty if unknown.
+        other_names: function that returns the row of each further name of a recording. A name of several
+            recordings has the row −1.
     """
 
     name: str
@@ -55,7 +56,7 @@ class Recordings:
     other_names: Callable[[], Mapping[str, int]] = field(default=dict, repr=False)
 
     def rows_named(self, names: Iterable[str]) -> list[int | None]:
-        """Return the row of each name, with or without the ending of a file.
+        """Return the row of each name. A name may have the suffix of a file.
 
         The row is None for an unknown name, and −1 for a name of several recordings.
         """
@@ -64,17 +65,24 @@ class Recordings:
 
 
 View = Callable[[Recordings], Recordings]
-"""Function from the recordings of a data set to the recordings that a method receives."""
+"""Function from the recordings of a dataset to the recordings that a method receives."""
 
 
 def unchanged(recordings: Recordings) -> Recordings:
-    """Return the recordings unchanged: the default view of a task."""
+    """Return the recordings unchanged. This is the default view of a task."""
     return recordings
 
 
 @dataclass(frozen=True)
 class LabelTable:
-    """Labels and parts: K `classes`, M `ids`, `y_MK` uint8, M names of `SPLITS`."""
+    """Labels and split of M records.
+
+    Attributes:
+        classes: names of the K classes.
+        ids: names of the records.
+        y_MK: labels, uint8.
+        split_M: part of each record, from `SPLITS`.
+    """
 
     classes: tuple[str, ...]
     ids: tuple[str, ...]
@@ -87,15 +95,17 @@ class Task:
     """Task of a probe: a multi-label classification of recordings.
 
     Attributes:
-        classes: K names; labels are always read by name, never by position.
+        name: name of the task.
+        classes: names of the K classes.
+        recordings: recordings of the dataset.
         row_M: int64 [M], number of each labelled record in `recordings`.
         y_MK: uint8 [M, K], 1 if a record has a class.
-        split_M: M names from `SPLITS`.
+        split_M: part of each record, from `SPLITS`.
         folds: description of how the split was made.
         missing: labelled records that are not on disk.
         unlabelled: number of recordings without a class, which are left out.
         concepts: abbreviations of the concepts of each class, used for zero-shot scores.
-        view: the protocol's function for preparing recordings for a method.
+        view: function of the protocol that prepares the recordings for a method.
     """
 
     name: str
@@ -116,20 +126,20 @@ class Task:
         return self.view(self.recordings)
 
     def only(self, keep_M: NDArray[np.bool_]) -> "Task":
-        """Return selected records as a task."""
+        """Return the task with selected records."""
         return replace(self, row_M=self.row_M[keep_M], y_MK=self.y_MK[keep_M], split_M=self.split_M[keep_M])
 
     def part(self, name: str) -> "Task":
-        """Return the records of one of `SPLITS` as a task."""
+        """Return the task with the records of one of `SPLITS`."""
         return self.only(self.split_M == name)
 
     def without(self, records: Collection[str]) -> "Task":
-        """Return the task without given records."""
+        """Return the task without some records, which are named by their ids."""
         return self.only(np.array([self.recordings.ids[row] not in records for row in self.row_M], bool))
 
     @property
     def sha256(self) -> str:
-        """Return a hash of the task, which is equal for the same records, labels and split."""
+        """Return a hash of the task's records, labels and split."""
         digest = hashlib.sha256("\n".join(self.classes).encode())
         for row, y_K, split in zip(self.row_M, self.y_MK, self.split_M, strict=True):
             digest.update(f"{self.recordings.ids[row]} {split} ".encode() + y_K.tobytes())
@@ -151,29 +161,35 @@ def assemble(
     absent: tuple[str, ...] = (),
     concepts: Mapping[str, tuple[str, ...]] | None = None,
 ) -> Task:
-    """Match a label table to recordings by id, in the table's order, and list missing recordings.
+    """Build a task from recordings and a table of labels. Records are matched by their ids.
 
-    `folds` describes how the split was made. `absent` lists further records known to be missing.
+    Args:
+        name: name of the task.
+        recordings: recordings of the dataset.
+        table: labels and split. Records that aren't in `recordings` are listed as missing.
+        folds: description of how the split was made.
+        absent: further records that are known to be missing.
+        concepts: abbreviations of the concepts of each class.
     """
     number = {record: row for row, record in enumerate(recordings.ids)}
-    here = [place for place, record in enumerate(table.ids) if record in number]
+    present = [position for position, record in enumerate(table.ids) if record in number]
     missing = [record for record in table.ids if record not in number]
     return Task(
         name=name,
         classes=table.classes,
         recordings=recordings,
-        row_M=np.array([number[table.ids[place]] for place in here], np.int64),
-        y_MK=table.y_MK[here],
-        split_M=table.split_M[here],
+        row_M=np.array([number[table.ids[position]] for position in present], np.int64),
+        y_MK=table.y_MK[present],
+        split_M=table.split_M[present],
         folds=folds,
         missing=(*missing, *absent),
-        unlabelled=len(recordings.ids) - len(here),
+        unlabelled=len(recordings.ids) - len(present),
         concepts=concepts or {},
     )
 
 
 def multi_hot(labels: Iterable[Iterable[str]], classes: tuple[str, ...]) -> NDArray[np.uint8]:
-    """Convert sets of class names to uint8 [M, K]; unknown names are skipped.
+    """Convert sets of class names to labels uint8 [M, K]. Unknown names are ignored.
 
     Example:
         >>> multi_hot([{"MI", "CD"}, {"SR"}], ("CD", "MI"))
@@ -185,7 +201,7 @@ def multi_hot(labels: Iterable[Iterable[str]], classes: tuple[str, ...]) -> NDAr
 
 
 def files_sha256(root: Path, files: Iterable[Path]) -> str:
-    """Return a hash of files by path within `root`, size and modification time, without reading them."""
+    """Return a hash of the files' paths in `root`, sizes and modification times. The files aren't read."""
     digest = hashlib.sha256()
     for file in files:
         state = file.stat()
@@ -206,7 +222,7 @@ def split_of(record: str) -> str:
 
 @dataclass(frozen=True)
 class Folds:
-    """Fold numbers by part, in the order of `SPLITS`; other folds are left out.
+    """Folds of each part, in the order of `SPLITS`. Records in other folds are left out.
 
     Example:
         >>> folds = Folds.of("1-5,6,7-8")
@@ -221,16 +237,19 @@ class Folds:
 
     @classmethod
     def of(cls, text: str) -> "Folds":
-        """Parse `TRAIN,VAL,TEST`, each a fold, a range, or ranges joined by `+`. Raises `UsageError`."""
+        """Parse `TRAIN,VAL,TEST`. Each part is a fold, a range, or several of these joined by `+`.
+
+        Raises `UsageError` if the text is invalid.
+        """
         parts = tuple(_numbers(part) for part in text.split(","))
         numbers = [number for part in parts for number in part]
         if len(parts) != 3 or not all(parts) or len(set(numbers)) != len(numbers):
-            problem = f"folds {text!r}: not three parts that have nothing in common"
+            problem = f"folds must be three parts without common folds, got {text!r}"
             raise UsageError(problem, remedy="Write TRAIN,VAL,TEST, such as 1-5,6,7-8 or 5-8+1,2,3-4")
         return cls(parts, text)
 
     def part(self, number: int) -> str:
-        """Return the part of a fold; "" if none."""
+        """Return the part of a fold, or "" if the fold is left out."""
         return next((name for name, part in zip(SPLITS, self.parts, strict=True) if number in part), "")
 
     def __str__(self) -> str:
@@ -239,7 +258,7 @@ class Folds:
 
 
 def _numbers(part: str) -> tuple[int, ...]:
-    """Return the folds of a part; () if the text is invalid."""
+    """Return the numbers of a part's folds, or () if the text is invalid."""
     runs = [re.fullmatch(r"(\d+)(?:-(\d+))?", run.strip()) for run in part.split("+")]
     if not all(runs):
         return ()
@@ -248,14 +267,14 @@ def _numbers(part: str) -> tuple[int, ...]:
 
 @dataclass(frozen=True)
 class TaskDefinition:
-    """Definition of a task, which opens the task from a folder.
+    """Definition of a task, which builds the task from a folder.
 
     Attributes:
         name: name for `marecg probe --task` and for reports.
-        data: data set whose folder it reads; tasks may share it (`--root DATA=PATH`).
-        build: function that builds the task from the folder. Raises `CorpusError` if the folder is missing or
-            unreadable.
-        takes: further keywords of `build`: `splits`, a folder of MERL's split tables, and `folds`.
+        data: name of the dataset for `marecg probe --root DATA=PATH`. Tasks may share a dataset.
+        build: function that builds the task from the dataset's folder. It raises `CorpusError` if the folder
+            is missing or unreadable.
+        takes: optional keywords of `build`: `splits`, a folder of MERL's split tables, and `folds`.
     """
 
     name: str
@@ -264,15 +283,20 @@ class TaskDefinition:
     takes: tuple[str, ...] = ()
 
     def open(self, root: Path, splits: Path | None = None, *, folds: Folds | None = None) -> Task:
-        """Build the task from its folder, with its own or given labels and folds.
+        """Build the task.
+
+        Args:
+            root: folder of the dataset.
+            splits: folder of MERL's split tables, which replace the task's own labels and split.
+            folds: folds of each part, which replace the task's own split.
 
         Raises:
-            UsageError: the task supports no split tables or no folds, or both are given.
+            UsageError: the task doesn't support split tables or folds, or both are given.
             CorpusError: the data is missing or unreadable.
         """
         if folds is not None:
             if "folds" not in self.takes or splits is not None:
-                reason = "" if splits is None else " beside splits"
+                reason = "" if splits is None else " together with splits"
                 problem = f"the folds of the task {self.name} can't be chosen{reason}"
                 raise UsageError(problem, remedy="Leave out --set folds")
             return self.build(root, folds=folds)
@@ -286,7 +310,7 @@ class TaskDefinition:
 
 @cache
 def zeroshot_concepts(task: str) -> dict[str, tuple[str, ...]]:
-    """Return the concepts (abbreviations) of each class of a published task."""
+    """Return the abbreviations of the concepts of each class of a published task."""
     with Path(__file__).with_name("zeroshot.tsv").open(newline="", encoding="utf-8") as file:
         rows = [row for row in csv.DictReader(file, delimiter="\t") if row["task"] == task]
     return {row["class"]: tuple(row["concepts"].split()) for row in rows}
