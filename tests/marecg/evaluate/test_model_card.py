@@ -40,7 +40,7 @@ def test_every_figure_of_every_probe_stands_in_the_card_with_its_interval(probed
             start = f"| {cell.method} | {100 * cell.fraction:g} % |"
             row = next(line for line in card.splitlines() if line.startswith(start))
             assert f" {100 * cell.macro_auc.mean:.1f}{mark} [{low:.1f}, {high:.1f}] |" in row
-    assert "?: nobody knows" in card
+    assert "?: it is unknown" in card
     assert (probed / "model" / "model.safetensors").read_bytes() == before
     cells = [cell for path in (probed / "probe").glob("*.json") for cell in read_report(path).cells]
     assert len(MarEcg.from_pretrained(probed).scores) == len(cells)

@@ -185,7 +185,7 @@ def test_the_card_says_what_the_model_is_and_what_it_is_not(micro, tmp_path):
         "aVR, aVL, aVF",
         ONTOLOGY.sha256,
         "not trained with GSCL",
-        "no diagnosis",
+        "not a medical device",
     ):
         assert fact in card
 

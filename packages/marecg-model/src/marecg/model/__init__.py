@@ -1,4 +1,4 @@
-"""The exported model: encoder, pooling and prototypes, saved and loaded with its ontology and its card.
+"""The exported model: encoder, pool and prototypes, with its ontology and its model card.
 
-Nothing here depends on how the model was trained.
+This package saves, loads and runs models. It doesn't depend on the code that trains them.
 """

@@ -16,7 +16,12 @@ from marecg.settings import Settings, paper
 
 
 class SoftTargets(Settings):
-    """Settings of soft targets (eq. gscl-target): their width on the graph, and the choice of anchor leaf."""
+    """Settings of soft targets (eq. gscl-target).
+
+    Attributes:
+        sigma: width of the targets on the graph.
+        rule: rule that chooses the leaf around which the target is centred, if a record has several leaves.
+    """
 
     sigma: float = paper(1.0, "§subsec:tree-distance: σ", gt=0)
     rule: Literal["max-index", "most-specific"] = paper("max-index", "eq. primary-positive")
@@ -27,10 +32,10 @@ class Supervision(NamedTuple):
 
     Attributes:
         y_BN: bool, active leaves.
-        target_BN: float32, soft targets t. All zero if only roots are known.
+        target_BN: float32, soft targets t. All zero if a record has no leaf.
         rpeaks_BK: int64 sample indices, padded with −1.
         mean_rr_B, rr_cv_B, rate_B, alternates_B, phase_BT: see `marecg.model.physiology`.
-        root_BN: bool, roots of the record's families. A record without leaves may have roots only.
+        root_BN: bool, roots of the record's families. They may be known even if no leaf is known.
     """
 
     y_BN: Tensor
@@ -48,11 +53,11 @@ class Supervision(NamedTuple):
         return type(self)(*(value[rows_B] for value in self))
 
     def of_patches(self, patches: int) -> Self:
-        """Return the supervision of every record's first `patches` patches."""
+        """Return the supervision of the first patches of each record."""
         return self._replace(phase_BT=self.phase_BT[:, :patches])
 
     def later(self, start_B: Tensor, model: ModelConfig) -> Self:
-        """Return the supervision of the context that begins at each record's patch `start_B`."""
+        """Return the supervision of a context that begins at patch `start_B` of each record."""
         patch_BT = start_B[:, None] + torch.arange(model.context_patches, device=start_B.device)
         shifted_BK = self.rpeaks_BK - start_B[:, None] * model.stride
         return self._replace(
@@ -71,9 +76,9 @@ class Batch(NamedTuple):
 
     Attributes:
         number: k, the number of the micro-batch.
-        rows_B: rows of the records in the corpus.
-        d_BCL: int16 signals in µV, as stored on disk. This halves the bytes sent to the device, which scales
-            the signals to mV.
+        rows_B: row numbers of the records in the corpus.
+        d_BCL: int16 signals in µV, as stored on disk. They are half as large as float32 signals, so less
+            data is sent to the device.
         n_valid_B: samples of each record before its padding.
         supervision: labels, soft targets and physiology of the records.
     """
@@ -90,6 +95,6 @@ class Batch(NamedTuple):
         return self.d_BCL * float(MILLIVOLTS_PER_UNIT)
 
     def pinned(self) -> "Batch":
-        """Return the batch in page-locked memory, from which a GPU copies asynchronously."""
+        """Return the batch in page-locked memory, so that it can be copied to a GPU asynchronously."""
         pinned: Batch = tree_map_only(Tensor, Tensor.pin_memory, self)
         return pinned

@@ -1,7 +1,7 @@
-"""Scores for leaves without training records, taken from their family.
+"""Family scores for leaf concepts without training records.
 
-In some families, the mass of q on the family ranks records better than the untrained leaf's own share. A
-model's `untaught_by_family` lists these families.
+The score of such a leaf is a guess. In some families, the sum of q over the family ranks records better than
+q of the leaf. A model's `untaught_by_family` lists these families.
 
 Shapes: B records, N concepts.
 """
@@ -13,7 +13,11 @@ from marecg.model.mar_ecg import MarEcg
 
 
 def judged_by_family(model: MarEcg) -> list[int]:
-    """Return the leaves of `untaught_by_family` without training records; none if counts are unknown."""
+    """Return the leaves that are scored by their family: leaves without training records.
+
+    Only leaves of the families in `untaught_by_family` are returned. The list is empty if the model doesn't
+    state the number of training records of each leaf.
+    """
     support, onto = (model.provenance and model.provenance.support) or {}, model.ontology
     return [
         node.index
@@ -23,12 +27,12 @@ def judged_by_family(model: MarEcg) -> list[int]:
 
 
 def family_of(model: MarEcg, leaves: list[int]) -> list[int]:
-    """Return all concepts of the leaves' families, roots included."""
+    """Return the indices of all concepts in the families of the leaves, roots included."""
     families = np.array(model.ontology.families)
     members: list[int] = np.flatnonzero(np.isin(families, families[leaves])).tolist()
     return members
 
 
 def by_family(model: MarEcg, q_BN: NDArray[np.floating]) -> dict[int, NDArray[np.floating]]:
-    """Return the mass of q on the family of each leaf in `judged_by_family`, [B] by leaf."""
+    """Return the family score of each leaf in `judged_by_family`: the sum of q over its family, [B]."""
     return {leaf: q_BN[..., family_of(model, [leaf])].sum(-1) for leaf in judged_by_family(model)}

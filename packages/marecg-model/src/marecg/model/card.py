@@ -22,17 +22,17 @@ TAGS = ["ecg", "electrocardiography", "snomed-ct", "representation-learning", "f
 class Provenance(Settings):
     """Records, recipe and versions of a model's training.
 
-    If the training started from given weights, recipe, steps, seconds and devices describe this training
-    only. Record counts include the base model's records. Records used by both trainings are counted twice,
-    unless the corpora are identical.
+    A training may start from the weights of another model. Then the recipe, steps, seconds and devices
+    describe the last training only. Record counts include the records of the other model. Records that were
+    used twice are counted twice, unless both corpora are identical.
 
     Attributes:
         recipe: name of the recipe.
         steps: number of optimiser steps.
         records: number of training records.
         sources: number of records from each published collection.
-        others: number of records from other folders. The folders aren't named, because a name may identify a
-            patient.
+        others: number of records from other folders. The names of these folders aren't stored, because a
+            name may identify a patient.
         origins: licence and address of each collection, by its name. Empty if not recorded.
         without_codes: collections whose codes were not used.
         support: number of records with each leaf concept, by abbreviation. None if not recorded.
@@ -41,8 +41,7 @@ class Provenance(Settings):
         seconds: duration of training, counted from the last resumption. None if not recorded.
         resumed: whether the training was resumed.
         devices: number and type of the devices.
-        signals: hash of the corpus's signals, which identifies it. None if not recorded, or if there were
-            several corpora.
+        signals: hash of the corpus's signals. None if not recorded, or if there were several corpora.
         began_from: weights that the training started from. None for random weights.
     """
 
@@ -64,9 +63,12 @@ class Provenance(Settings):
 
 
 class BeganFrom(Settings):
-    """Starting weights: their name without a path, and their `pretrained.weights_sha256`.
+    """Weights from which a training started.
 
-    `provenance` describes their training; it is None if not recorded.
+    Attributes:
+        name: name of the weights without a path.
+        sha256: hash of the weights (`pretrained.weights_sha256`).
+        provenance: how these weights were trained. None if not recorded.
     """
 
     name: str
@@ -83,9 +85,15 @@ def model_card(
     gscl: bool,
     concept_scores: ConceptScores | None = None,
 ) -> ModelCard:
-    """Return the card of a model: its shape, its training records if known, and its scores.
+    """Return the card of a model.
 
-    `gscl` is True if the model's prototypes were trained.
+    Args:
+        config: settings of the encoder.
+        ontology: concepts of the model.
+        provenance: how the model was trained. None if not recorded.
+        scores: results of evaluations.
+        gscl: whether the model's prototypes were trained.
+        concept_scores: concept scores of the model, if it has any.
     """
     by_ridge = ""
     if concept_scores:
@@ -99,19 +107,19 @@ def model_card(
 
 # MAR-ECG encoder
 
-A frozen encoder for 12-lead ECG. It turns a recording into one vector of {config.width} numbers (`rhythm`)
-and one per {1000 * config.patch / config.fs:g}-ms patch (`patch`).
+A frozen encoder for 12-lead ECG. It turns a recording into a vector of {config.width} numbers (`rhythm`), and
+a vector for each patch of {1000 * config.patch / config.fs:g} ms (`patch`).
 
 | | |
 |---|---|
 | leads, in this order | {", ".join(LEADS)} |
 | sampling rate, unit | {config.fs} Hz, mV; other rates are resampled |
-| context | {seconds:g} s; longer recordings are read in windows, shorter ones padded, the padding hidden |
-| missing leads | any subset by name; absent leads are hidden, never zero-filled |
+| context | {seconds:g} s. Longer recordings are read in windows. Shorter recordings are padded |
+| missing leads | any subset of leads works. Absent leads are hidden from the encoder, not filled with zeros |
 | encoder | width {config.width}, {config.depth} layers, {config.heads} heads |
 | ontology | {ontology.header.title} {ontology.header.version}, {len(ontology)} concepts |
 | enumeration (SHA-256) | `{ontology.sha256}` |
-| concepts | {"trained with GSCL: `marecg predict` names the nearest" if gscl else "not trained with GSCL"} |
+| concepts | {"trained with GSCL, for `marecg predict`" if gscl else "not trained with GSCL"} |
 {by_ridge}{_origin(provenance)}
 {_records(provenance)}
 ## How to load it
@@ -123,16 +131,16 @@ model = marecg.MarEcg.from_pretrained("FOLDER OR HUB ID")
 embeddings = marecg.embed(model, signals, fs=500, leads=["I", "II", "V1", "V5"])
 ```
 
-`signals` are millivolts, [records, leads, samples]. Only `safetensors` and JSON are read; a missing or an
-extra tensor, another lead order or another enumeration of the concepts is an error.
+`signals` has the shape [records, leads, samples] and is in millivolts. Only safetensors and JSON files are
+read. A missing or extra tensor, another lead order or another enumeration of the concepts raises an error.
 {reached(scores, concept_scores.sha256 if concept_scores else "")}
 ## Limits
 
-This is a research model and no medical device: it gives no diagnosis. Its concept probabilities say which
-concept a recording lies nearest to, not that a patient has it; they are not calibrated, and a concept that
-no or few records taught is a guess. Diagnosis, triage and monitoring may not rest on it. It has seen only the
-collections named above, with their devices, populations and coding habits. The licence covers the weights as
-far as the licences of the training records do.
+This is a research model, not a medical device. Do not base diagnosis, triage or monitoring on it. Its concept
+probabilities show which concepts are closest to a recording. They are not calibrated, and they are not the
+probability that a patient has a condition. For concepts with few training records or none, they are guesses.
+The model was trained only on the collections above, with their devices, populations and coding habits. The
+licence covers the weights only as far as the licences of the training records allow.
 """)
 
 
@@ -141,7 +149,7 @@ def sources(provenance: Provenance) -> str:
     counts = [f"{name} {count}" for name, count in sorted(provenance.sources.items())]
     others = [f"{provenance.others} of no published collection"] if provenance.others else []
     unknown = [
-        f"those of `{ancestor.name}`, which are not recorded"
+        f"unrecorded training records of `{ancestor.name}`"
         for ancestor in ancestors(provenance)
         if ancestor.provenance is None
     ]
@@ -149,7 +157,7 @@ def sources(provenance: Provenance) -> str:
 
 
 def ancestors(provenance: Provenance | None) -> Iterator[BeganFrom]:
-    """Yield the weights that a training started from, then the weights before them, and so on."""
+    """Yield the weights that a training started from, then the weights that these started from, and so on."""
     while provenance is not None and provenance.began_from is not None:
         yield provenance.began_from
         provenance = provenance.began_from.provenance
@@ -165,7 +173,7 @@ def ancestor_text(weights: BeganFrom) -> str:
 
 
 def _support(provenance: Provenance) -> str:
-    """Return the number of labelled training records of each concept."""
+    """Return a table row with the number of labelled training records of each concept."""
     if provenance.support is None:
         return ""
     ranked = sorted(provenance.support.items(), key=lambda pair: (-pair[1], pair[0]))
@@ -189,7 +197,7 @@ def _origin(provenance: Provenance | None) -> str:
 
 
 def _records(provenance: Provenance | None) -> str:
-    """Return a table of collections: number of records, licence, and whether their codes were used."""
+    """Return a table of collections with their numbers of records, licences, and whether codes were used."""
     if provenance is None or not provenance.origins:
         return ""
     rows = [

@@ -12,11 +12,11 @@ from marecg.settings import Count, Settings, Share
 
 Figure = TypeVar("Figure", bound=Settings)
 POOR = 0.7
-"""AUC limit: a class whose interval begins below it is listed as a known failure."""
+"""A class is listed as a known failure if the lower end of its AUC interval is below this limit."""
 
 
 class Auc(Settings):
-    """AUC with its 95 % interval."""
+    """AUC and its 95 % interval, from `low` to `high`."""
 
     auc: Share
     low: Share
@@ -24,10 +24,13 @@ class Auc(Settings):
 
 
 class ClassFigure(Auc):
-    """Figures of one class on the test records: positives, and AUC with its interval.
+    """AUC and calibration of one class on the test records.
 
-    `ece` is the expected calibration error of the sigmoid of the logits. `ece_chance` is the error that
-    perfectly calibrated probabilities would have by chance.
+    Attributes:
+        name: name of the class.
+        positives: number of test records in the class.
+        ece: expected calibration error of the sigmoid of the logits.
+        ece_chance: calibration error that perfectly calibrated probabilities would have by chance.
     """
 
     name: str
@@ -37,10 +40,14 @@ class ClassFigure(Auc):
 
 
 class GroupFigure(Auc):
-    """Macro AUC in a group of people with its interval. An example is `kind` "sex" and `name` "F".
+    """Macro AUC in a group of people.
 
-    `classes` is the number of classes with enough positives and negatives in the group. `everyone` is the
-    macro AUC of all test records on these classes.
+    Attributes:
+        kind: property that defines the group, for example "sex".
+        name: value of the property, for example "F".
+        records: number of test records in the group.
+        classes: number of classes with enough positives and negatives in the group.
+        everyone: macro AUC of all test records on these classes.
     """
 
     kind: str
@@ -51,12 +58,17 @@ class GroupFigure(Auc):
 
 
 class Score(Auc):
-    """Score of a `method` on a `task`, as a model card prints it (`marecg.evaluate`).
+    """Macro AUC of a method on a task, with a 95 % bootstrap interval, as a model card prints it.
 
-    `fraction` is the share of the training records, or 0 if the method needs none. `auc` is the macro AUC
-    over `tested` records with its 95 % bootstrap interval. `leaks` is True if the encoder was pretrained on
-    val or test records, and None if unknown. `classes` and `groups` are given for the probe's main row at
-    its largest share. `concepts_sha256` identifies the model's concept scores, and is empty for prototypes.
+    Attributes:
+        task: name of the task.
+        method: name of the method.
+        fraction: share of the training records that the method used. 0 if it needs no training records.
+        tested: number of test records.
+        leaks: whether the encoder was pretrained on validation or test records. None if unknown.
+        concepts_sha256: hash of the model's concept scores. Empty if the method used only prototypes.
+        classes: figures by class, for the main method at its largest share of training records.
+        groups: figures by group of people, for the same method and share.
     """
 
     task: str
@@ -70,9 +82,13 @@ class Score(Auc):
 
 
 def reached(scores: Sequence[Score], concepts_sha256: str = "") -> str:
-    """Return the scores as a table: a row per method and share of training records, a column per task.
+    """Return the section of a model card with the scores: a table, and details by task.
 
-    If scores were measured with other concept scores than the model's, `concepts_sha256`, a line states it.
+    The table has a row per method and share of training records, and a column per task.
+
+    Args:
+        scores: results of evaluations. If there are none, the section is empty.
+        concepts_sha256: hash of the model's concept scores. A line warns if a result used other scores.
     """
     if not scores:
         return ""
@@ -97,9 +113,9 @@ def reached(scores: Sequence[Score], concepts_sha256: str = "") -> str:
         ],
     )
     if any(score.leaks for score in scores):
-        lines += ["", "†: the encoder was pretrained on records of val or test."]
+        lines += ["", "†: the encoder was pretrained on validation or test records."]
     if any(score.leaks is None for score in scores):
-        lines += ["", "?: nobody knows whether the encoder was pretrained on records of val or test."]
+        lines += ["", "?: it is unknown whether the encoder was pretrained on validation or test records."]
     if any(score.concepts_sha256 != concepts_sha256 for score in scores):
         lines += ["", "Rows with concept scores (full, concepts, zero-shot) used earlier concept scores."]
     lines += [line for score in scores for line in _in_detail(score)]
@@ -107,7 +123,7 @@ def reached(scores: Sequence[Score], concepts_sha256: str = "") -> str:
 
 
 def _plain(figure: Figure) -> Figure:
-    """Return the figure with names escaped for Markdown, because users' tables and folders supply them."""
+    """Return the figure with its names escaped for Markdown, because names come from users' files."""
     names = {key: plain_markdown(value) for key, value in figure if isinstance(value, str)}
     parts = {key: tuple(map(_plain, value)) for key, value in figure if isinstance(value, tuple)}
     return figure.model_copy(update=names | parts)
@@ -124,7 +140,7 @@ def _in_detail(score: Score) -> Iterator[str]:
     if score.groups:
         yield ""
         yield from table(
-            ["group", "records", "classes", "macro AUC", "of all records on these classes"],
+            ["group", "records", "classes", "macro AUC", "macro AUC of all records on these classes"],
             [
                 [f"{g.kind} {g.name}", g.records, g.classes, _auc(g), f"{100 * g.everyone:.1f}"]
                 for g in score.groups
@@ -146,7 +162,7 @@ def _failures(scores: Sequence[Score]) -> Iterator[str]:
     if poor:
         yield f"- AUC may be below {100 * POOR:g}: {', '.join(poor)}."
     if behind:
-        yield f"- Served worse than all records together: {', '.join(behind)}."
+        yield f"- Groups with a lower AUC than all records together: {', '.join(behind)}."
 
 
 def _auc(figure: Auc, mark: str = "") -> str:

@@ -1,6 +1,6 @@
-"""A linear head on an encoder, as a PyTorch module that can be trained, saved and loaded.
+"""An encoder with a linear head, as a PyTorch module that can be trained, saved and loaded.
 
-Shapes: B batch, M records, C leads, L samples, K classes, W readout.
+Shapes: B batch, M records, C leads, L samples, K classes, W values of the readout.
 """
 
 from collections.abc import Sequence
@@ -22,10 +22,10 @@ from marecg.model.readout import Features, Readout, readout_width
 
 
 class Classifier(nn.Module):
-    """Linear map from an encoder's standardised readout to K logits; see `MarEcg.classifier`.
+    """Encoder with a linear head that maps its standardised readout to K logits; see `MarEcg.classifier`.
 
     Attributes:
-        model: encoder, shared with its other users: training changes it for all of them.
+        model: encoder. It isn't copied, so training changes it for all other users of the same encoder.
         head: linear map.
     """
 
@@ -70,13 +70,17 @@ class Classifier(nn.Module):
 
     @torch.no_grad()
     def logits(self, x_MW: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return the logits of records, float64 [M, K], from readouts averaged over `tta_windows`."""
+        """Return the logits of records, float64 [M, K].
+
+        Args:
+            x_MW: readouts, each averaged over the windows of a record (`tta_windows`).
+        """
         logits_MK = self.read(torch.from_numpy(x_MW).float().to(self.mean_W.device))
         return np.asarray(logits_MK.double().cpu().numpy())
 
     @torch.no_grad()
     def standardise(self, x: Tensor, n_valid: Tensor | None = None, *, leads: Sequence[str] = LEADS) -> Self:
-        """Set the readout's mean and scale from training records, so that all values count alike.
+        """Set the mean and scale of the readout from training records, so that all values have equal weight.
 
         Args:
             x: a few dozen records, as for `forward`.

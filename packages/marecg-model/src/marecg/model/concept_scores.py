@@ -1,10 +1,11 @@
-"""Concept scores of a model: the mean of its prototypes' scores and a ridge regression's, both standardised.
+"""Concept scores of a model, which combine its prototypes with a ridge regression.
 
-The prototypes read h_rhythm, which lacks what tells some findings apart, such as the regularity of the beats.
-The ridge regression reads the beat readout. It is fitted on the codes of the model's training
-records by `marecg.use.fit_concept_scores`. Its file belongs in the folder of the model's weights.
+The prototypes read h_rhythm, which lacks some information, such as the regularity of the beats. The ridge
+regression reads the beat readout, which has this information. A concept score is the mean of the prototypes'
+score and the ridge score, both on the same scale. `marecg.use.fit_concept_scores` fits the regression on the
+codes of the model's training records, and writes it into the model's folder.
 
-Shapes: M records, T teaching records, N concepts, V beat readout.
+Shapes: M records, T records on which the regression was fitted, N concepts, V values of the beat readout.
 """
 
 import hashlib
@@ -31,17 +32,19 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class ConceptScores:
-    """Ridge regression from the beat readout to the concepts, and the scores of the records that taught it.
+    """Ridge regression from the beat readout to the concepts, and the scores of its training records.
+
+    The training records are the records on which the regression was fitted.
 
     Attributes:
         weights: hash of the model's weights (`pretrained.weights_sha256`).
-        sources: number of teaching records from each published collection.
-        others: number of teaching records from other folders.
+        sources: number of training records from each published collection.
+        others: number of training records from other folders.
         weight_NV: weights of the values of the beat readout.
         bias_N: intercepts.
-        log_q_TN: the prototypes' scores of the teaching records, log q.
-        ridge_TN: the ridge scores of the teaching records. Each record is left out of its own fit.
-        taught_N: number of teaching records with each leaf, or with any leaf of a root's family.
+        log_q_TN: the prototypes' scores of the training records, log q.
+        ridge_TN: the ridge scores of the training records. Each score comes from a fit without the record.
+        taught_N: number of training records with each leaf. For a root, any leaf of its family counts.
     """
 
     weights: str
@@ -55,12 +58,12 @@ class ConceptScores:
 
     @property
     def sha256(self) -> str:
-        """Return a hash of the numbers, by which damage and figures of other concept scores are noticed."""
+        """SHA-256 hash of all numbers. It shows damage, and identifies the concept scores of a result."""
         return hashlib.sha256(b"".join(getattr(self, name).tobytes() for name in TENSORS)).hexdigest()
 
     @property
     def taught_by(self) -> str:
-        """Describe the teaching records."""
+        """Description of the training records, for a model card."""
         counts = [f"{name} {count}" for name, count in self.sources.items()]
         others = [f"{self.others} of no published collection"] if self.others else []
         return f"{len(self.ridge_TN)} coded records: {', '.join([*counts, *others])}"
@@ -80,16 +83,16 @@ class ConceptScores:
     ) -> Floats:
         """Return the scores of a class, [M], on the scale of log q.
 
-        The prototypes' score is the log of the mass of q. The ridge score is the sum over the leaves that
-        teaching records bear. If there are none, it is the score of the first leaf's family. If no teaching
-        record bears the family, the prototypes' score is used alone.
+        The prototypes' score is the logarithm of the sum of q. The ridge score is the sum over the leaves
+        that have training records. If no leaf has training records, it is the score of the first leaf's
+        family. If the family has no training records either, only the prototypes' score is used.
 
         Args:
             log_q_MN: log q of the records.
             ridge_MN: ridge scores of the records.
-            places: concepts whose mass of q is summed.
-            leaves: concepts of the class.
-            families: root of each concept.
+            places: indices of the concepts over which q is summed.
+            leaves: indices of the leaf concepts of the class.
+            families: index of each concept's root.
         """
         by_mass_M = logsumexp(log_q_MN[:, places], axis=1)
         taught = [leaf for leaf in leaves if self.taught_N[leaf]] or [families[leaves[0]]]

@@ -31,7 +31,7 @@ class ModelConfig(Settings):
     revin_eps: float = chosen(1e-4, "mV²; keeps leads flatter than 10 µV from being amplified", gt=0)
     phases: int = chosen(
         1,
-        "shifted readings of a window; small and base use 3, because patches don't overlap",
+        "number of shifted readings of a window; small and base use 3, because their patches don't overlap",
         gt=0,
     )
     modulation: bool = chosen(False, "the paper reads only H; small and base add it to the wide readout")
@@ -62,10 +62,10 @@ class ModelConfig(Settings):
         return self
 
     def of_concepts(self, count: int) -> "ModelConfig":
-        """Return the settings with the number of concepts of a graph.
+        """Return the settings with `concepts` set to the number of concepts in a graph.
 
         Raises:
-            ConfigError: the settings already have another number of concepts.
+            ConfigError: If the settings already have another number of concepts.
         """
         if self.concepts not in (None, count):
             problem = f"model.concepts must be the ontology's {count} concepts, got {self.concepts}"
@@ -73,7 +73,7 @@ class ModelConfig(Settings):
         return self.model_copy(update={"concepts": count})
 
     def patches(self, samples: int) -> int:
-        """Return the number of patches that fit into a number of samples."""
+        """Return the number of patches that fit into a signal of this many samples."""
         return patch_count(samples, self.patch, self.stride)
 
     @property
@@ -83,7 +83,7 @@ class ModelConfig(Settings):
 
 
 def patch_count(samples: int, patch: int, stride: int) -> int:
-    """Return the number of patches of a given length and stride that fit into a signal."""
+    """Return the number of patches that fit into a signal. All arguments are in samples."""
     return (samples - patch) // stride + 1
 
 

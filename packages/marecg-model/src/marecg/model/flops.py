@@ -1,7 +1,7 @@
-"""Floating-point operations of the encoder and of a training step, the basis of all reported speeds.
+"""Numbers of floating-point operations in the encoder and in a training step, used to report speeds.
 
-A multiply-add counts as two operations. Norms, activations and softmax are left out, because memory bandwidth
-limits them, not arithmetic.
+A multiply-add counts as two operations. Norms, activations and softmax don't count, because their speed
+depends on memory bandwidth, not on arithmetic.
 """
 
 from collections.abc import Iterable
@@ -12,14 +12,19 @@ from marecg.model.config import ModelConfig
 
 
 class Flops(NamedTuple):
-    """Forward costs of trained modules (`learning`), which also run backward, and slow copies."""
+    """Operations of a forward pass.
+
+    Attributes:
+        learning: operations of trained modules, which also run backward.
+        following: operations of slow copies, which only run forward.
+    """
 
     learning: int
     following: int
 
 
 def block_flops_per_token(config: ModelConfig, patches: int) -> int:
-    """Return one block's forward cost per token: 2·16d² + 4(C+T)d at MLP ratio 4.
+    """Return the operations of a block per token: 2·16d² + 4(C+T)d if the MLP ratio is 4.
 
     Each of the two attentions has four d×d maps, and the MLP has two d×4d maps. Scores and mixing cost 2·n·d
     each along an axis of n tokens.
@@ -31,24 +36,27 @@ def block_flops_per_token(config: ModelConfig, patches: int) -> int:
 
 
 def encoder_flops(config: ModelConfig, patches: int | None = None) -> int:
-    """Return the encoder's forward cost for one record of `patches` patches, by default the context's."""
+    """Return the operations of the encoder for a record. `patches` is the context's number if None."""
     patches = patches or config.context_patches
     return config.depth * len(LEADS) * patches * block_flops_per_token(config, patches)
 
 
 def decoder_flops(width: int, depth: int, mlp_ratio: int, patches: int) -> int:
-    """Return the causal decoder's forward cost for one record, with half the attention."""
+    """Return the operations of the causal decoder for a record. Causal attention costs half."""
     maps = 2 * (4 + 2 * mlp_ratio) * width**2
     return depth * len(LEADS) * patches * (maps + 2 * patches * width)
 
 
 def step_flops(shape: ModelConfig, beyond: Iterable[Flops]) -> int:
-    """Return one record's cost in a training step. A backward pass counts as two forward passes.
+    """Return the operations for a record in a training step. A backward pass counts as two forward passes.
 
-    The heads cost under a thousandth of the encoder and are left out. Recomputation by activation
-    checkpointing is left out as well. `beyond` is each objective's addition to the masked pass, which every
-    recipe has.
+    Every recipe has a masked pass. Heads and recomputation by activation checkpointing don't count. Heads
+    need less than a thousandth of the encoder's operations.
+
+    Args:
+        shape: settings of the encoder.
+        beyond: operations that each objective adds to the masked pass.
     """
     flops = list(beyond)
-    learning = encoder_flops(shape) + sum(one.learning for one in flops)
-    return 3 * learning + sum(one.following for one in flops)
+    learning = encoder_flops(shape) + sum(added.learning for added in flops)
+    return 3 * learning + sum(added.following for added in flops)

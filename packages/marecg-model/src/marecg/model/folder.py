@@ -1,4 +1,4 @@
-"""Reader of a model's folder, which checks the parts of the folder against each other."""
+"""Read the folder of a model, and check that its files belong together."""
 
 import hashlib
 from collections.abc import Mapping
@@ -24,25 +24,31 @@ from marecg.settings import Settings
 
 FILES = ("config.json", "model.safetensors", "ontology.json")
 LONGEST_DESCRIPTION = 1 << 20
-"""Maximum size of config.json in bytes. The file of marecg-small, with its probe figures, has 21 thousand."""
+"""Maximum size of config.json in bytes. The file of marecg-small, with its scores, has about 21,000 bytes."""
 LFS = b"version https://git-lfs"
 """First bytes of a Git LFS pointer, a file whose content hasn't been downloaded."""
 AGAIN, PUT_BACK = "Export the run again", "Restore the ontology.json that the model was saved with"
 LARGEST_WEIGHT = 1e15
-"""Maximum of a weight. Sums of products of two such numbers are finite in float32."""
+"""Maximum absolute value of a weight. Sums of products of two such numbers are finite in float32."""
 MAX_SIZE = 1 << 20
 """Maximum of any size in the configuration: larger than any model needs, but small enough for memory."""
 MAX_OF = {"depth": 1000, "phases": 64, "fs": 1 << 14}
-"""Maximum number of layers, offsets of a window, and samples per second, to limit the computing time."""
+"""Lower maximums for settings that determine the computing time."""
 
 
 class Description(Settings):
     """Content of config.json.
 
-    `ontology` is the SHA-256 of the enumeration of the prototypes. `bundle` is the SHA-256 of the whole
-    content of ontology.json, with labels and routing. `weights` is the SHA-256 of model.safetensors. It is
-    None in models of older versions. `untaught_by_family` lists families by abbreviation;
-    see `by_family`.
+    Attributes:
+        format: version of the format.
+        leads: leads in the encoder's order.
+        ontology: SHA-256 of the concept enumeration, which is the order of the prototypes.
+        bundle: SHA-256 of the content of ontology.json, including labels and routing.
+        weights: SHA-256 of model.safetensors. None in models of older versions.
+        model: settings of the encoder.
+        provenance: how the model was trained. None if not recorded.
+        scores: results of evaluations.
+        untaught_by_family: abbreviations of families; see `by_family`.
     """
 
     format: Literal[2] = 2
@@ -57,7 +63,7 @@ class Description(Settings):
 
 
 def read(folder: Path) -> tuple[Description, Ontology]:
-    """Read the description and the ontology, and check them against each other."""
+    """Read the description and the ontology of a model, and check that they belong together."""
     missing = [name for name in FILES if not (folder / name).is_file()]
     if missing:
         remedy = "Give a run, its folder 'model', or a folder written by save_pretrained"
@@ -79,8 +85,8 @@ def read(folder: Path) -> tuple[Description, Ontology]:
         packaged = ecg_ontology.load()
         if description.ontology == packaged.sha256:
             refuse_another(packaged, ontology, folder)
-        both = f"the enumeration of config.json, {description.ontology}, got {ontology.sha256}"
-        raise CheckpointError(f"ontology.json must have {both}", where=folder, remedy=PUT_BACK)
+        problem = f"ontology.json must have the enumeration {description.ontology}, got {ontology.sha256}"
+        raise CheckpointError(problem, where=folder, remedy=PUT_BACK)
     in_file = read_json(folder / "ontology.json", PUT_BACK, CheckpointError)["bundle_sha256"]
     if description.bundle != in_file:
         problem = "was changed after the model was saved: labels, texts or routing don't match config.json"
@@ -94,7 +100,7 @@ def _no_model(folder: Path, error: Exception, remedy: str = AGAIN) -> Checkpoint
 
 
 def _refuse_impossible(config: ModelConfig, folder: Path) -> None:
-    """Refuse a shape so large that building the model would take hours or exhaust memory."""
+    """Raise `CheckpointError` if building the model would take hours or exhaust memory."""
     for name, value in config:
         most = MAX_OF.get(name, MAX_SIZE)
         if isinstance(value, int | float) and not value <= most:
@@ -103,7 +109,7 @@ def _refuse_impossible(config: ModelConfig, folder: Path) -> None:
 
 
 def write_tensors(path: Path, tensors: Mapping[str, Tensor]) -> str:
-    """Write tensors in float32, and return the SHA-256 of the file for `tensors_of`."""
+    """Write tensors in float32, and return the SHA-256 hash of the file, for `tensors_of`."""
     content = save({name: tensor.float().contiguous() for name, tensor in tensors.items()})
     path.write_bytes(content)  # `save_file` would make it readable only by its owner
     return hashlib.sha256(content).hexdigest()
@@ -112,9 +118,16 @@ def write_tensors(path: Path, tensors: Mapping[str, Tensor]) -> str:
 def tensors_of(
     path: Path, like: Mapping[str, Tensor], sha256: str | None, remedy: str = AGAIN
 ) -> dict[str, Tensor]:
-    """Read a file's tensors if its header matches the tensors `like`, and its hash `sha256`, unless None.
+    """Read the tensors of a file.
 
-    Raises `CheckpointError` with the remedy if the file is missing or damaged.
+    Args:
+        path: file.
+        like: expected tensors, whose names and shapes the file must have.
+        sha256: expected hash of the file. Not checked if None.
+        remedy: remedy, for the message.
+
+    Raises:
+        CheckpointError: If the file is missing or damaged, has other tensors, or a value isn't finite.
     """
     refuse_pipe(path, remedy, CheckpointError)
     expected = {name: (list(tensor.shape), "F32") for name, tensor in like.items()}
@@ -147,7 +160,7 @@ def tensors_of(
 
 
 def refuse_non_finite(tensors: Mapping[str, Tensor], where: Path) -> None:
-    """Refuse weights that aren't finite, or so large that their products may not be."""
+    """Raise `CheckpointError` if a weight isn't finite, or so large that products may overflow."""
     remedy = "Train it again, with a lower train.lr"
     for name, tensor in tensors.items():
         refuse_impossible(
@@ -156,7 +169,7 @@ def refuse_non_finite(tensors: Mapping[str, Tensor], where: Path) -> None:
 
 
 def refuse_another(expected: Ontology, actual: Ontology, folder: Path) -> None:
-    """Refuse a folder whose ontology isn't the expected one."""
+    """Raise `CheckpointError` if a folder's ontology has another enumeration than expected."""
     if actual.sha256 != expected.sha256:
         problem = f"has another enumeration: {in_short(expected.difference(actual))}"
         remedy = "Use the ontology that the model was trained with"

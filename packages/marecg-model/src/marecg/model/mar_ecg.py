@@ -1,8 +1,8 @@
-"""The model: one class with the paper's encoder, for windows and for whole records.
+"""The model: a class with the paper's encoder, which encodes single windows or whole records.
 
 Shapes: B batch, C leads, L samples, T patches, P samples per patch, D width, M bands of the modulation
-spectrum, W wide readout, V any block, J patches of a beat, N concepts, K concept width (d_c), or input leads;
-X leads of all records, U windows of all records.
+spectrum, W values of the wide readout, V values of any block, J patches of a beat, N concepts, K concept
+width (d_c) or input leads, X leads of all records, U windows of all records.
 """
 
 from collections.abc import Sequence
@@ -47,14 +47,14 @@ WEIGHT_DECAY = 0.05
 
 
 class MarEcg(nn.Module, ModelHubMixin):
-    """Encoder of whole records as a PyTorch module. `classifier` adds a head.
+    """Encoder for 12-lead ECGs as a PyTorch module. Call `classifier` to add a head.
 
     Args:
-        config: shape of the model. `marecg.recipes.c3().model` is the paper's shape.
+        config: settings of the encoder. `marecg.recipes.c3().model` has the paper's settings.
         ontology: concepts of the prototypes, in their order. The packaged ontology if None.
 
     Raises:
-        ConfigError: If `config.concepts` is another number than the ontology's.
+        ConfigError: If `config.concepts` isn't the number of concepts in the ontology.
 
     Example:
         >>> from marecg import recipes
@@ -145,7 +145,7 @@ class MarEcg(nn.Module, ModelHubMixin):
         return readout_width(self.config, readout)
 
     def classifier(self, n_classes: int, readout: Readout = "wide") -> "Classifier":
-        """Return a module with a new linear head on this encoder. Its output is logits [B, n_classes].
+        """Return a module with a new linear head on this encoder. The module returns logits [B, n_classes].
 
         The module shares the encoder; it doesn't copy it.
 
@@ -206,14 +206,14 @@ class MarEcg(nn.Module, ModelHubMixin):
         *,
         every_part: bool = False,
     ) -> Features:
-        """Encode single windows in mV; only padding and absent leads are masked.
+        """Encode single windows in mV. Only padding and absent leads are masked.
 
         Args:
             x_BCL: signals in mV. L is from one patch to `config.positions` patches.
             n_valid_B: samples of each window before its padding.
             absent_BC: bool, leads to hide. Leads that are zero throughout are always hidden.
-            beats_BJT: number of beats whose j-th patch is patch t.
-            every_part: also return the blocks of P, ST and T, and the heights of all parts.
+            beats_BJT: number of beats whose j-th patch is patch t of the window.
+            every_part: whether to also return the blocks of P, ST and T, and the heights of all parts.
 
         Returns:
             H̄ and the blocks of the wide readout. With `beats_BJT`, also the blocks of the beat readout.
@@ -256,8 +256,8 @@ class MarEcg(nn.Module, ModelHubMixin):
 
     def _modulation(self, x_BCL: Tensor, n_valid_B: Tensor, absent_BC: Tensor) -> Tensor:
         """Return the modulation spectrum of the present leads, [B, M]."""
-        given_BCL = x_BCL.masked_fill(absent_BC[..., None], 0.0)
-        return modulation_spectrum(given_BCL, n_valid_B, self.config.fs)
+        present_BCL = x_BCL.masked_fill(absent_BC[..., None], 0.0)
+        return modulation_spectrum(present_BCL, n_valid_B, self.config.fs)
 
     def concept_logits(self, rhythm_BD: Tensor) -> Tensor:
         """Return the logits of q over the N concepts (eq. gscl-pred), [B, N].
@@ -266,7 +266,7 @@ class MarEcg(nn.Module, ModelHubMixin):
             rhythm_BD: h_rhythm of B records.
 
         Raises:
-            UsageError: If the model was trained without GSCL or without codes, so it knows no concepts.
+            UsageError: If the model was trained without GSCL or without codes.
         """
         if not self.prototypes.any():
             raise UsageError(
@@ -275,7 +275,7 @@ class MarEcg(nn.Module, ModelHubMixin):
             )
         if self.provenance and self.provenance.support and not any(self.provenance.support.values()):
             raise UsageError(
-                "the model knows no concepts, because no training record had codes",
+                "the model's concept prototypes are untrained, because no training record had codes",
                 remedy="Use a model that was trained on records with codes",
             )
         return concept_logits(self.to_concepts(rhythm_BD), self.prototypes, self.config.tau)
@@ -379,7 +379,10 @@ class MarEcg(nn.Module, ModelHubMixin):
         return {node.index: node.label for node in self.ontology.nodes}
 
     def _checked(self, n_valid: Tensor, length: int) -> Tensor:
-        """Check the number of samples of each record, unless the network is being traced."""
+        """Return the number of samples of each record. Raise `UsageError` if a number is out of range.
+
+        While the network is traced, the numbers aren't checked.
+        """
         if being_traced():
             return n_valid
         if bool((n_valid > length).any() or (n_valid < self.config.patch).any()):
@@ -391,10 +394,10 @@ class MarEcg(nn.Module, ModelHubMixin):
     def _placed(self, x: Tensor, absent: Tensor | None, places: list[int]) -> tuple[Tensor, Tensor]:
         """Return the signals in the encoder's lead order and dtype, [B, C, L], and a mask of absent leads."""
         if not isinstance(x, Tensor) or x.ndim != 3 or x.shape[1] != len(places):
-            given = f"shape {tuple(x.shape)}" if isinstance(x, Tensor) else f"type {type(x).__name__}"
+            found = f"shape {tuple(x.shape)}" if isinstance(x, Tensor) else f"type {type(x).__name__}"
             remedy = "Give millivolts and leads=; for arrays, use marecg.embed"
             raise UsageError(
-                f"x must be a tensor [records, {len(places)} leads, samples], got {given}", remedy=remedy
+                f"x must be a tensor [records, {len(places)} leads, samples], got {found}", remedy=remedy
             )
         if x.shape[-1] < self.config.patch:
             least = f"{self.config.patch} samples at {self.config.fs} Hz"
@@ -411,9 +414,9 @@ class MarEcg(nn.Module, ModelHubMixin):
 
 def groups(modules: Sequence[nn.Module], lr: float, weight_decay: float) -> list[dict[str, Any]]:
     """Return the trainable parameters in two groups: matrices with weight decay, vectors without."""
-    parameters = [one for module in modules for one in module.parameters() if one.requires_grad]
+    trainable = [p for module in modules for p in module.parameters() if p.requires_grad]
     made = (
-        {"params": [one for one in parameters if (one.ndim > 1) == matrices], "lr": lr, "weight_decay": decay}
+        {"params": [p for p in trainable if (p.ndim > 1) == matrices], "lr": lr, "weight_decay": decay}
         for matrices, decay in ((True, weight_decay), (False, 0.0))
     )
     return [group for group in made if group["params"]]

@@ -1,6 +1,6 @@
-"""Names of models: installed models, folders, and repositories of the Hugging Face hub.
+"""Names of models: installed models, folders, and repositories on the Hugging Face hub.
 
-Nothing here imports torch, so that the command line refuses an unknown name at once.
+This module doesn't import torch, so that the command line can refuse an unknown name immediately.
 """
 
 import re
@@ -13,10 +13,10 @@ from ecg_records.storage.places import Place, is_remote
 from marecg.errors import CheckpointError
 
 DEFAULT = "marecg-small-codes"
-"""Default model for a user's records, because it was trained with the most statements.
+"""Default model. Among the installed models, it was trained with the most codes.
 
-A probe uses `marecg-small`, which was trained without the codes of PTB-XL. The package `marecg-small`
-contains both models.
+Probes on PTB-XL use `marecg-small` instead, which was trained without the codes of PTB-XL. The package
+`marecg-small` contains both models.
 """
 FOLDERS = {"marecg-small": "without_ptbxl_codes", DEFAULT: "with_ptbxl_codes"}
 
@@ -24,8 +24,8 @@ FOLDERS = {"marecg-small": "without_ptbxl_codes", DEFAULT: "with_ptbxl_codes"}
 def installed(name: str) -> Path | None:
     """Return the folder of a model in the package marecg-small, or None if the model isn't installed."""
     package = find_spec("marecg_small") if name in FOLDERS else None
-    for place in (package and package.submodule_search_locations) or ():
-        return Path(place) / FOLDERS[name]
+    for location in (package and package.submodule_search_locations) or ():
+        return Path(location) / FOLDERS[name]
     return None
 
 
@@ -44,9 +44,10 @@ _HUB_ID = re.compile(r"\w[\w.-]{0,95}/\w[\w.-]{0,95}")
 
 
 def local_folder(given: str | Path) -> Path | None:
-    """Return the model's folder, or None if only the hub can have the model.
+    """Return the folder of a model, or None if the name has the form of a hub id.
 
-    If the parent folder exists, the name is a path, so a misspelt path isn't sent to the hub.
+    A name is a path if its parent folder exists, so that a misspelt path isn't sent to the hub. Raises
+    `CheckpointError` if the name is neither a folder, nor an installed model, nor a hub id.
     """
     try:
         path = _copied(str(given)) if is_remote(given) else Path(given).expanduser()
@@ -73,12 +74,12 @@ def local_folder(given: str | Path) -> Path | None:
 
 
 def _copied(where: str) -> Path:
-    """Return a local copy of a model or run in a remote store. Raises the errors of `copies.ensure_local`."""
+    """Copy a model or run from a remote store, and return the copy. Raises as `copies.ensure_local` does."""
     return ensure_local(f"{where.rstrip('/')}/model" if "model" in Place(where).names() else where)
 
 
 def names_model(given: str | Path) -> bool:
-    """Return whether a name means a model: a run, a folder, an installed model, or a model on the hub."""
+    """Return whether a name has the form of a model: a run, a folder, an installed model, or a hub id."""
     if installed(str(given)) is not None:
         return True
     if is_remote(given):
@@ -93,14 +94,14 @@ def names_model(given: str | Path) -> bool:
 
 
 def public_name(given: str | Path) -> str:
-    """Return the name of weights for files that others get: a folder's name without its path."""
+    """Return a name of weights that is safe to publish: a folder's name without its path."""
     path = Path(given).expanduser()
     if not path.exists():
         return str(given)
-    place = path.resolve()
+    resolved = path.resolve()
     if packaged := [
-        name for name in list_models() if (folder := installed(name)) and folder.resolve() == place
+        name for name in list_models() if (folder := installed(name)) and folder.resolve() == resolved
     ]:
         return packaged[0]
-    name = place.parent.name if place.name == "model" else place.name
+    name = resolved.parent.name if resolved.name == "model" else resolved.name
     return re.sub(r"[^\w.-]", "_", name)

@@ -1,8 +1,8 @@
 """Targets of multi-scale physiological supervision, computed from R-peaks (§MSPS).
 
-They are computed once per corpus from the stored peaks, never per step.
+They are computed once per corpus from the stored R-peaks, not in every training step.
 
-Shapes: M records, T patches; G records with equally many beats, K beats, J intervals between them.
+Shapes: M records, T patches, G records with the same number of beats, K beats, J intervals between beats.
 """
 
 from collections.abc import Iterator, Sequence
@@ -17,11 +17,11 @@ from marecg.model.config import ModelConfig
 from marecg.settings import Settings, paper
 
 TOGETHER = 1024
-"""Number of records processed at once: their phases fit into a processor's cache."""
+"""Number of records processed at once. Their phases fit into the processor's cache."""
 
 
 class Rate(IntEnum):
-    """Heart-rate buckets. Records with NONE don't count in the loss."""
+    """Heart-rate buckets. A record with NONE has no readable rhythm, and doesn't count in the loss."""
 
     BRADY = 0
     NORMAL = 1
@@ -40,7 +40,7 @@ class Phase(IntEnum):
 
 
 class RhythmThresholds(Settings):
-    """Thresholds between buckets, rhythms and phases (§subsec:multiscale-sca)."""
+    """Thresholds for heart-rate buckets, alternation and phases (§subsec:multiscale-sca)."""
 
     brady_bpm: float = paper(60, "§sec:values: θ_brady", gt=0)
     tachy_bpm: float = paper(100, "§sec:values: θ_tachy", gt=0)
@@ -50,10 +50,14 @@ class RhythmThresholds(Settings):
 
 
 class Physiology(NamedTuple):
-    """Rhythm statistics per record and a phase per patch.
+    """Rhythm statistics of each record, and the phase of each patch.
 
-    `mean_rr_M` is in seconds, and `rr_cv_M` is a ratio. Both are 0 if `rate_M` is NONE. `alternates_M` is 0
-    or 1.
+    Attributes:
+        mean_rr_M: mean RR interval in seconds. 0 if `rate_M` is NONE.
+        rr_cv_M: standard deviation of the RR intervals, divided by their mean. 0 if `rate_M` is NONE.
+        rate_M: `Rate` of each record.
+        alternates_M: 1 if RR intervals alternate, otherwise 0.
+        phase_MT: `Phase` of each patch.
     """
 
     mean_rr_M: NDArray[np.float32]
@@ -66,9 +70,14 @@ class Physiology(NamedTuple):
 def physiology(
     rpeaks: Sequence[NDArray[np.int64]], model: ModelConfig, limits: RhythmThresholds
 ) -> Physiology:
-    """Compute the targets from R-peaks in the encoder's context, given as sample indices at `model.fs`.
+    """Compute the targets of records from their R-peaks in the encoder's context.
 
-    Records with the same number of beats are processed together, because a corpus has few different numbers.
+    Records with the same number of beats are processed together. A corpus has few different numbers.
+
+    Args:
+        rpeaks: sample indices of each record's R-peaks, at `model.fs`.
+        model: settings of the encoder, which determine the context and the patches.
+        limits: thresholds.
     """
     records = len(rpeaks)
     targets = Physiology(
@@ -96,8 +105,9 @@ def physiology(
 def alternates(rr_GJ: NDArray[np.int64], theta: float, cycles: int) -> NDArray[np.bool_]:
     """Return whether RR intervals alternate in twos (bigeminy) or threes (trigeminy) for `cycles` cycles.
 
-    A cycle needs an interval shorter than the mean by more than `theta` of the mean, and a longer interval by
-    the same margin. Each interval must also be within `theta` of its counterpart in the previous cycle.
+    A cycle must contain an interval that is shorter than the mean by more than `theta` of the mean, and an
+    interval that is longer by as much. Each interval must differ by less than `theta` from the corresponding
+    interval in the previous cycle.
     """
     deviation_GJ = rr_GJ / rr_GJ.mean(axis=1, keepdims=True) - 1
     alternates_G = np.zeros(len(rr_GJ), bool)
@@ -114,8 +124,9 @@ def alternates(rr_GJ: NDArray[np.int64], theta: float, cycles: int) -> NDArray[n
 def phases(centres_T: NDArray[np.int64], peaks_GK: NDArray[np.int64], delta_r: int) -> NDArray[np.int8]:
     """Return the phase of each patch by its centre's distance Δ from the nearest R-peak, int8 [G, T].
 
-    |Δ| ≤ δ_R is R, and any other Δ < 0 is PRE-R. After the peak, ST lasts up to a third of the mean RR
-    interval and T-wave up to half. Patches farther than half an interval from any peak are MASKED.
+    The phase is R if |Δ| ≤ δ_R, and otherwise PRE-R if Δ < 0. After the peak, the phase is ST up to a third
+    of the mean RR interval, and T-wave up to half of it. Patches that are farther than half an interval from
+    any peak are MASKED.
     """
     mean_rr_G1 = np.diff(peaks_GK).mean(axis=1, keepdims=True)
     centres_T, peaks_KG1 = centres_T.astype(np.int32), peaks_GK.T.astype(np.int32)[..., None]
@@ -133,7 +144,10 @@ def phases(centres_T: NDArray[np.int64], peaks_GK: NDArray[np.int64], delta_r: i
 def _of_equal_counts(
     rpeaks: Sequence[NDArray[np.int64]], context: int
 ) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int64]]]:
-    """Yield the numbers and peaks [G, K] of records with equally many peaks in the context, at least 2."""
+    """Yield groups of records with the same number K of peaks in the context: row numbers [G], peaks [G, K].
+
+    Records with fewer than two peaks are left out.
+    """
     peaks = np.concatenate([np.zeros(0, np.int64), *rpeaks])
     record = np.repeat(np.arange(len(rpeaks)), [len(beats) for beats in rpeaks])
     inside = peaks < context

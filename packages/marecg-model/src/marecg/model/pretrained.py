@@ -1,7 +1,7 @@
 """Saved models: a folder with config.json, model.safetensors, ontology.json and a model card.
 
-A run writes this folder as `model/`, and a repository on the Hugging Face hub contains the same files. Only
-JSON and safetensors are read. A folder with missing, extra or reordered content is refused.
+A run writes this folder as `model/`. A repository on the Hugging Face hub contains the same files. Only JSON
+and safetensors files are read. A model with missing or extra tensors, or another lead order, is refused.
 """
 
 import hashlib
@@ -32,7 +32,7 @@ INSTEAD = dict.fromkeys(
     ("num_classes", "num_labels", "n_classes", "n_outputs"), "Use model.classifier(n_classes) to add a head"
 ) | dict.fromkeys(("device_map", "map_location"), "Use device='cuda'")
 INSTEAD |= dict.fromkeys(("dtype", "torch_dtype"), "Use model.half() or model.bfloat16()")
-"""Remedies for arguments known from other libraries."""
+"""Remedies for arguments of other libraries, by argument."""
 
 
 def write(model: "MarEcg", folder: Path) -> None:
@@ -53,13 +53,13 @@ def write(model: "MarEcg", folder: Path) -> None:
         scores.write(folder)
 
 
-def load(kind: type[Model], folder: Path, ontology: Ontology | None = None) -> Model:
-    """Load a model of a class in eval mode. The errors are those of `MarEcg.from_pretrained`."""
+def load(model_class: type[Model], folder: Path, ontology: Ontology | None = None) -> Model:
+    """Load a model in eval mode. Raises the same errors as `MarEcg.from_pretrained`."""
     description, carried = read(folder)
     if ontology is not None:
         refuse_another(ontology, carried, folder)
     with torch.device("meta"):  # allocates no memory before the file is known to match
-        model = kind(description.model, carried)
+        model = model_class(description.model, carried)
     model.provenance, model.scores = description.provenance, description.scores
     model.untaught_by_family = description.untaught_by_family
     tensors = tensors_of(folder / "model.safetensors", model.state_dict(), description.weights)
@@ -71,7 +71,13 @@ def load(kind: type[Model], folder: Path, ontology: Ontology | None = None) -> M
 
 
 def folder_named(name: str | Path, others: Mapping[str, Any], **how: Any) -> Path:
-    """Return the folder of a model as `folder_of`. Raises `UsageError` for arguments of other libraries."""
+    """Return the folder of a model as `folder_of` does. Raises `UsageError` if there are `others`.
+
+    Args:
+        name: as for `folder_of`.
+        others: unknown keyword arguments, which may come from other libraries.
+        how: as for `folder_of`.
+    """
     if others:
         remedy = next((INSTEAD[argument] for argument in others if argument in INSTEAD), SHAPE)
         raise UsageError(f"unknown arguments {', '.join(others)}", remedy=remedy)
@@ -79,10 +85,14 @@ def folder_named(name: str | Path, others: Mapping[str, Any], **how: Any) -> Pat
 
 
 def folder_of(given: str | Path, **how: Any) -> Path:
-    """Return the folder of a named model, downloaded from the hub if necessary.
+    """Return the folder of a model. Download the model from the hub if necessary.
 
-    The name and `how` are as for `from_pretrained`. Raises `CheckpointError` if no model has this name, or if
-    the download fails.
+    Args:
+        given: name of the model, as for `MarEcg.from_pretrained`.
+        how: download options, as for `MarEcg.from_pretrained`.
+
+    Raises:
+        CheckpointError: If no model has this name, or if the download fails.
     """
     return local_folder(given) or _fetched(str(given), **how)
 
@@ -99,7 +109,7 @@ def weights_sha256(model: "MarEcg") -> str:
 def _fetched(hub_id: str, **how: Any) -> Path:
     try:
         return Path(snapshot_download(hub_id, allow_patterns=[*FILES, CONCEPT_SCORES, "answers.json"], **how))
-    except Exception as error:  # the hub, its HTTP library and its proxy have exception classes of their own
+    except Exception as error:  # the hub, its HTTP library and its proxy raise different exception classes
         reason = str(error).strip().splitlines() or [type(error).__name__]
         raise CheckpointError(
             f"isn't a local folder, and can't be downloaded from the Hugging Face hub ({reason[0]})",

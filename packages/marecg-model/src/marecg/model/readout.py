@@ -1,22 +1,23 @@
 """Readouts of H for linear probes: the wide readout, the beat readout and the full readout.
 
-h_rhythm (eq. rhythm-pool) reads H through a single attention and loses three things. It has one vector for
-all leads, RevIN has removed the leads' amplitudes, and no token shows how regular the beats are. The wide
-readout keeps them. It contains simple statistics of H over time, the mean of H per lead, and the scale that
-RevIN divided by. With `ModelConfig.modulation` it also contains the modulation spectrum.
+h_rhythm (eq. rhythm-pool) loses three kinds of information. It doesn't separate the leads, RevIN has removed
+their amplitudes, and no token shows how regular the beats are. The wide readout keeps more. It contains
+statistics of H over time, the mean of H per lead, and the scale that RevIN divided by. If
+`ModelConfig.modulation` is True, it also contains the modulation spectrum.
 
-A mean over all patches blurs the parts of a beat. The beat readout averages over beats instead, separately
-for each part of the beat. The QRS patch begins 80 ms before the R-peak and contains the whole QRS. The
-patches around it show P, ST and T.
+A mean over all patches blurs the parts of a beat. The beat readout therefore averages each part of the beat
+over all beats. The QRS patch begins 80 ms before the R-peak and contains the whole QRS. The patches around it
+show P, ST and T.
 
-The full readout adds, per lead, the P, ST and T parts of the beat. It also adds the maximum, minimum and mean
-of each part in mV, and the measurements of an ECG machine (`ecg_records.measurements.measured`).
+The full readout adds the P, ST and T parts of the beat for each lead. It also adds the maximum, minimum and
+mean of each part in mV, and measurements such as an ECG machine makes (`ecg_records.measurements.measured`).
 
 A readout is a sequence of named blocks (`blocks`). The network returns `Features`, which has a field for each
 block. `JoinedWindows` joins the blocks of a recording's windows and concatenates them.
 
-Shapes: B batch, T patches, C leads, D width, M bands of the modulation spectrum, W wide readout; J patches of
-a beat, V values of any readout, P samples of a patch, H heights of a part, F measured values.
+Shapes: B batch, T patches, C leads, D width, M bands of the modulation spectrum, W values of the wide
+readout, J patches of a beat, V values of any readout, P samples of a patch, H heights of a part, F measured
+values.
 """
 
 from collections.abc import Mapping
@@ -34,27 +35,28 @@ from marecg.nn.modulation import BANDS
 from marecg.nn.pooling import lead_mean, real_or_all
 
 Readout = Literal["rhythm", "wide", "beats", "full"]
-"""Names of the readouts, from smallest to largest. Each is one vector per record."""
+"""Names of the readouts, from smallest to largest. A readout is a vector per record."""
 BEAT = (-0.28, -0.08, 0.12, 0.32)
-"""Seconds from an R-peak to the beginnings of its beat's J patches."""
+"""Start of each of the J patches of a beat, in seconds after the R-peak."""
 QRS = 1
-"""Index of the patch that contains the QRS."""
+"""Index of the patch in `BEAT` that contains the QRS."""
 OTHERS = {"p": 0, "st": 2, "t": 3}
-"""Indices of the other patches by name."""
+"""Indices of the other patches in `BEAT`, by name."""
 HEIGHTS = 3
-"""H: the highest, the lowest and the mean sample of a beat's part in a lead, in mV around the lead's mean."""
+"""Number H of heights: maximum, minimum and mean of a beat's part in a lead, in mV from the lead's mean."""
 LEAST_VARIANCE = 1e-12
 """Smallest variance before the square root, so that the gradient stays finite."""
 
 
 class Block(NamedTuple):
-    """Named part of a readout, with the rule for joining the windows of a recording.
+    """Named part of a readout.
 
     Attributes:
-        name: name of the block, and of the field of `Features`.
+        name: name of the block, which is also a field of `Features`.
         width: number of values.
-        joined: rule for joining. `windows` is the mean over windows. `beats` is the sum over windows divided
-            by the number of beats. `measured` is the mean over the measured windows.
+        joined: how the windows of a recording are joined. `windows` is the mean over windows. `beats` is the
+            sum over windows, divided by the number of beats. `measured` is the mean over windows with
+            measurements.
     """
 
     name: str
@@ -83,7 +85,7 @@ def blocks(config: ModelConfig, readout: Readout = "wide") -> list[Block]:
 
 
 def readout_width(config: ModelConfig, readout: Readout = "wide") -> int:
-    """Return the length of an encoder's readout: 12,300 at the paper's width of 768."""
+    """Return the number of values in a readout. The wide readout has 12,300 at the paper's width of 768."""
     return sum(block.width for block in blocks(config, readout))
 
 
@@ -95,16 +97,16 @@ def wide_columns(config: ModelConfig, readout: Readout = "wide") -> dict[str, sl
 
 
 def columns_within(config: ModelConfig, readout: Readout, larger: Readout) -> slice:
-    """Return the columns of a readout within a larger readout, which has the same blocks and more."""
+    """Return the columns of a larger readout that make up a smaller readout."""
     columns, found = wide_columns(config, larger), blocks(config, readout)
     return slice(columns[found[0].name].start, columns[found[-1].name].stop)
 
 
 def views(config: ModelConfig, readout: Readout) -> tuple[slice, ...]:
-    """Return the columns of each view of a readout.
+    """Return the columns of each view of a readout. A probe fits a classifier per view and averages logits.
 
-    A probe fits a classifier per view and averages the logits. The full readout has three views: all values
-    from the encoder, the beat readout among these values, and the measurements.
+    The full readout has three views: all values from the encoder, the beat readout, and the measurements. All
+    other readouts have a single view.
     """
     if readout != "full":
         return (columns_within(config, readout, readout),)
@@ -114,19 +116,20 @@ def views(config: ModelConfig, readout: Readout) -> tuple[slice, ...]:
 
 
 def part_weights(config: ModelConfig, readout: Readout) -> NDArray[np.float32]:
-    """Return a factor per standardised value, [V], that gives all parts of a readout equal weight.
+    """Return a factor for each standardised value, [V], so that all blocks of a readout have equal weight.
 
-    Without the factors, the many values of leads and beats would outweigh the other parts.
+    Without the factors, large blocks such as `leads` and `beat` would outweigh the others.
     """
     widths = [block.width for block in blocks(config, readout)]
     return np.repeat(np.sqrt(config.width / np.array(widths)), widths).astype(np.float32)
 
 
 class Features(NamedTuple):
-    """Output of the network for a batch: H̄ [B, T, D], and the blocks of a readout, each [B, width].
+    """Output of the network for a batch: H̄ (`patch`, [B, T, D]), and the blocks of a readout, [B, width].
 
-    Blocks from `beat` on are sums over the beats of a window. Divide the sums by the number of beats to get
-    the readout. A block that wasn't requested has width 0, because a traced network can't return None.
+    The blocks from `beat` to `heights` are sums over the beats of a window. To get the readout, divide them
+    by the number of beats. A block that wasn't requested has width 0, because a traced network can't return
+    None.
     """
 
     rhythm: Tensor
@@ -146,7 +149,7 @@ class Features(NamedTuple):
 
     @classmethod
     def of(cls, patch_BTD: Tensor, blocks: Mapping[str, Tensor]) -> "Features":
-        """Return H̄ with some blocks. All other blocks are empty."""
+        """Build the output from H̄ and some blocks. All other blocks are empty."""
         nothing = {name: patch_BTD.new_zeros(patch_BTD.shape[0], 0) for name in cls._fields}
         return cls(**{**nothing, **blocks, "patch": patch_BTD})
 
@@ -174,10 +177,10 @@ def wide_blocks(
     - `rhythm`: h_rhythm.
     - `mean`, `max`, `std`: statistics of H̄ over time.
     - `leads`: each lead's mean of H.
-    - `log_std`: each lead's log scale, with the standard deviation in mV that RevIN divided by.
+    - `log_std`: logarithm of each lead's standard deviation in mV, by which RevIN divided.
 
-    Patches of padding (`real_BT` False) are ignored. The log scale of an absent lead is the mean over the
-    present leads. Its mean of H is the encoder's inference from the present leads.
+    Patches are ignored if `real_BT` is False. An absent lead has no standard deviation, so its `log_std` is
+    the mean over the present leads. Its mean of H is what the encoder infers from the present leads.
     """
     real_BT1 = real_or_all(real_BT)[..., None]
     share_BT1 = real_BT1.to(h_BTCD.dtype)
@@ -189,9 +192,10 @@ def wide_blocks(
     max_BD = h_bar_BTD.masked_fill(~real_BT1, -torch.inf).amax(1)
     std_BD = variance_BD.clamp(min=LEAST_VARIANCE).sqrt()
     if absent_BC is not None:
-        given_BC = (~absent_BC).to(log_std_BC.dtype)
-        usual_B1 = (log_std_BC * given_BC).sum(1, keepdim=True) / given_BC.sum(1, keepdim=True).clamp(min=1)
-        log_std_BC = torch.where(absent_BC, usual_B1, log_std_BC)
+        present_BC = (~absent_BC).to(log_std_BC.dtype)
+        count_B1 = present_BC.sum(1, keepdim=True).clamp(min=1)
+        mean_B1 = (log_std_BC * present_BC).sum(1, keepdim=True) / count_B1
+        log_std_BC = torch.where(absent_BC, mean_B1, log_std_BC)
     return {
         "rhythm": rhythm_BD,
         "mean": mean_BD,
@@ -203,9 +207,11 @@ def wide_blocks(
 
 
 def beat_blocks(h_BTCD: Tensor, beats_BJT: Tensor) -> dict[str, Tensor]:
-    """Sum the lead mean of H over the beats' patches, and each lead's H over the QRS patches.
+    """Return the sums over beats: H̄ for each patch of the beat, and each lead's H for the QRS patch.
 
-    `beats_BJT` is the number of beats whose j-th patch is patch t.
+    Args:
+        h_BTCD: H.
+        beats_BJT: number of beats whose j-th patch is patch t of the window.
     """
     beats_BJT = beats_BJT.to(h_BTCD.dtype)
     beat_BJD = beats_BJT @ lead_mean(h_BTCD)
@@ -214,9 +220,12 @@ def beat_blocks(h_BTCD: Tensor, beats_BJT: Tensor) -> dict[str, Tensor]:
 
 
 def part_blocks(h_BTCD: Tensor, mv_BTCP: Tensor, beats_BJT: Tensor) -> dict[str, Tensor]:
-    """Sum each lead's H over the patches of P, ST and T, and the heights in mV of all parts.
+    """Return the sums over beats: each lead's H for P, ST and T, and the heights of all parts in mV.
 
-    `mv_BTCP` contains the patches in mV, centred on each lead's mean.
+    Args:
+        h_BTCD: H.
+        mv_BTCP: patches in mV, centred on each lead's mean.
+        beats_BJT: number of beats whose j-th patch is patch t of the window.
     """
     beats_BJT = beats_BJT.to(h_BTCD.dtype)
     lead_BJCD = torch.einsum("bjt,btcd->bjcd", beats_BJT[:, list(OTHERS.values())], h_BTCD)
@@ -227,16 +236,16 @@ def part_blocks(h_BTCD: Tensor, mv_BTCP: Tensor, beats_BJT: Tensor) -> dict[str,
 
 
 class JoinedWindows:
-    """Readout of a recording, joined from its windows by the rule of each block.
+    """Readout of a recording, joined from the readouts of its windows.
 
     If a recording has no beats, means over all patches replace the means over beats, and heights are zero.
 
     Args:
-        found: blocks of the readout.
+        blocks: blocks of the readout.
     """
 
-    def __init__(self, found: list[Block]) -> None:
-        self._blocks = found
+    def __init__(self, blocks: list[Block]) -> None:
+        self._blocks = blocks
         self._sums: dict[str, NDArray[np.float64]] = {}
         self._windows, self._beats = 0, 0.0
         self._measured: list[NDArray[np.float32]] = []
@@ -247,7 +256,7 @@ class JoinedWindows:
         beats: float,
         measured_F: NDArray[np.float32] | None,
     ) -> None:
-        """Add a window's blocks, its number of beats, and measured values if it has any."""
+        """Add a window: its blocks, its number of beats, and its measurements if it has any."""
         for block in self._blocks:
             if block.joined != "measured":
                 value = of_window[block.name].astype(np.float64)

@@ -1,4 +1,7 @@
-"""Folder of a fine-tuned `Classifier`: encoder in `model/`, head in head.json and head.safetensors."""
+"""Read and write the folder of a fine-tuned `Classifier`.
+
+The encoder is in `model/`, the head in head.json and head.safetensors.
+"""
 
 import re
 from collections.abc import Mapping
@@ -52,14 +55,17 @@ def read(folder: Path) -> Head:
 
 
 def fetched(name: str | Path, **how: Any) -> Path:
-    """Return the folder, downloaded if it doesn't exist here and the name has the form owner/name."""
+    """Return the folder of a classifier.
+
+    If the folder doesn't exist and the name has the form owner/name, download it from the hub.
+    """
     folder = Path(name).expanduser()
     if folder.exists() or not re.fullmatch(r"[\w.-]+/[\w.-]+", str(name)):
         return folder
     try:
         patterns = [MARK, TENSORS, *(f"model/{file}" for file in ("*.json", "model.safetensors"))]
         return Path(snapshot_download(str(name), allow_patterns=patterns, **how))
-    except Exception as error:  # the hub, its HTTP library and its proxy have exception classes of their own
+    except Exception as error:  # the hub, its HTTP library and its proxy raise different exception classes
         reason = (str(error).strip().splitlines() or [type(error).__name__])[0]
         problem = f"isn't a local folder, and can't be downloaded from the Hugging Face hub ({reason})"
         raise CheckpointError(problem, where=name, remedy=AGAIN) from error

@@ -1,4 +1,4 @@
-"""Windows as stored in a corpus: of equal length, in whole microvolts, identified by a hash.
+"""Windows as a corpus stores them: equally long, in whole microvolts, and identified by a hash.
 
 Shapes: C leads (rows in `LEADS` order), L samples.
 """
@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 MILLIVOLTS_PER_UNIT = np.float32(1e-3)
-"""Scale of a stored signal, int16 in µV."""
+"""Factor that converts a stored signal, int16 in µV, to mV."""
 
 
 def window(x_CL: NDArray[np.float32], length: int) -> tuple[NDArray[np.float32], int]:

@@ -1,11 +1,11 @@
-"""Windows of one context, cut from recordings, and the joining of their results.
+"""Cut recordings into windows as long as the encoder's context, and join the results of the windows.
 
-`tta_windows`, `stacked` and `overlapped` read recordings of any length one by one, also from disk. `cut`,
-`mean_of` and `overlapped_records` do the same for a batch in torch operations, so that gradients flow through
-them and a network can be traced. The windows are the same (`window_starts`).
+`tta_windows`, `stacked` and `overlapped` process recordings of any length one at a time, also from disk.
+`cut`, `mean_of` and `overlapped_records` process a batch with torch operations, so that gradients flow
+through them and a network can be traced. Both use the same windows (`window_starts`).
 
-Shapes: K input leads, C the twelve leads, L samples, T patches, B windows of a batch, or records, X any
-number of values, D width, W windows of all records, P offsets, U windows at all offsets.
+Shapes: K input leads, C the twelve leads, L samples, T patches, B windows or records of a batch, X any number
+of values, D width, W windows of all records, P offsets, U windows at all offsets.
 """
 
 from collections.abc import Iterator, Sequence
@@ -35,17 +35,21 @@ class Signal(Protocol):
 
 
 class Recording(NamedTuple):
-    """Recording in the encoder's lead order and rate: x_CL in mV, zero if `absent_C` is True."""
+    """Recording in the encoder's lead order and sampling rate. x_CL is in mV, and zero in absent leads."""
 
     x_CL: Signal
     absent_C: NDArray[np.bool_]
 
 
 class Window(NamedTuple):
-    """Part of a recording, at most one context long.
+    """Part of a recording, at most as long as the context.
 
-    `start` is its first sample, `length` the number of samples of the recording. `last` is True for the
-    recording's last window.
+    Attributes:
+        x_CL: signal in mV.
+        absent_C: mask of absent leads.
+        start: first sample of the window in the recording.
+        last: whether this is the recording's last window.
+        length: number of samples of the recording.
     """
 
     x_CL: NDArray[np.float32]
@@ -58,16 +62,16 @@ class Window(NamedTuple):
 def recording(x_KL: ArrayLike, fs: float, leads: Sequence[str], config: ModelConfig) -> Recording:
     """Convert a recording in mV to the encoder's lead order and sampling rate.
 
-    Raises `UsageError` as `arranged` does, and if a sample is NaN, infinite or too large to compute with.
+    Raises `UsageError` as `arranged` and `check_samples` do.
     """
-    given_KL = np.asarray(x_KL, np.float32)
-    check_samples(given_KL)
-    return arranged(given_KL, fs, leads, config)
+    x_KL = np.asarray(x_KL, np.float32)
+    check_samples(x_KL)
+    return arranged(x_KL, fs, leads, config)
 
 
-def check_samples(given_KL: NDArray[np.float32]) -> None:
-    """Raise `UsageError` if a sample is NaN, infinite or too large to compute with."""
-    largest = max(given_KL.max(initial=0), -given_KL.min(initial=0))
+def check_samples(x_KL: NDArray[np.float32]) -> None:
+    """Raise `UsageError` if a sample is NaN, infinite or larger than `COMPUTABLE_MV`."""
+    largest = max(x_KL.max(initial=0), -x_KL.min(initial=0))
     if not np.isfinite(largest):  # NaN stays NaN
         raise UsageError(
             "signals must be finite, got NaN or infinite values", remedy="Repair or omit those records"
@@ -90,23 +94,23 @@ def required_rate(fs: float | None) -> float:
 
 
 def arranged(
-    given_KL: NDArray[np.float32], fs: float | None, leads: Sequence[str], config: ModelConfig
+    x_KL: NDArray[np.float32], fs: float | None, leads: Sequence[str], config: ModelConfig
 ) -> Recording:
     """Convert a recording as `recording` does, but without checking its samples.
 
-    A constant lead becomes zero, which hides it from an encoder. Raises `UsageError` if the leads, the rate
-    or the shape are invalid, the rate is missing, or the recording is shorter than a patch.
+    A constant lead becomes zero, which hides it from the encoder. Raises `UsageError` if the leads, the rate
+    or the shape are invalid, or if the recording is shorter than a patch.
     """
     places = lead_places(leads)
     fs = required_rate(fs)
-    if given_KL.ndim != 2 or len(given_KL) != len(places):
-        problem = f"a record must be [{len(places)} leads, samples], got shape {given_KL.shape}"
+    if x_KL.ndim != 2 or len(x_KL) != len(places):
+        problem = f"a record must be [{len(places)} leads, samples], got shape {x_KL.shape}"
         raise UsageError(problem)
-    if given_KL.shape[1] * config.fs < config.patch * fs:
-        least, found = config.patch / config.fs, given_KL.shape[1] / fs
+    if x_KL.shape[1] * config.fs < config.patch * fs:
+        least, found = config.patch / config.fs, x_KL.shape[1] / fs
         raise UsageError(f"a record must last at least {least:g} s, which is one patch; got {found:g} s")
-    still_K1 = given_KL.min(axis=1, keepdims=True) == given_KL.max(axis=1, keepdims=True)
-    resampled_KL = resample(np.where(still_K1, np.float32(0), given_KL), fs, config.fs)
+    still_K1 = x_KL.min(axis=1, keepdims=True) == x_KL.max(axis=1, keepdims=True)
+    resampled_KL = resample(np.where(still_K1, np.float32(0), x_KL), fs, config.fs)
     if places == list(range(len(LEADS))):  # the usual case: nothing to reorder
         return Recording(resampled_KL, np.zeros(len(LEADS), bool))
     x_CL = np.zeros((len(LEADS), resampled_KL.shape[1]), np.float32)
@@ -117,14 +121,15 @@ def arranged(
 
 
 def window_starts(n_valid_B: Tensor, length: int, config: ModelConfig) -> tuple[Tensor, Tensor]:
-    """Return the first samples of all windows that an encoder reads, and their records, int64 [U] each.
+    """Return the record and the first sample of each window that an encoder reads.
 
-    A record is covered by the fewest windows, evenly spread, on the patch grid. Each window is read at
-    `config.phases` offsets within one stride. A beat then appears at several positions within a patch, so
-    that results don't depend on a single position. A shifted window moves forward if there are more samples,
-    otherwise backward. In a record of one context or less it moves forward into padding.
+    The smallest number of windows that covers a record is spread evenly, on the patch grid. Each window is
+    read at `config.phases` offsets within a stride. A beat then appears at several positions within a patch,
+    so that results don't depend on a single position.
 
-    A record that is barely longer than a context may have the same window twice, at all offsets.
+    A shifted window moves forward if the record has enough samples, otherwise backward. In a record that
+    isn't longer than the context, it moves forward into padding. A record that is barely longer than the
+    context may have the same window twice, at all offsets.
 
     Args:
         n_valid_B: samples of each record.
@@ -132,11 +137,11 @@ def window_starts(n_valid_B: Tensor, length: int, config: ModelConfig) -> tuple[
         config: settings of the encoder.
 
     Returns:
-        Record of each window, and its first sample.
+        Record numbers and first samples, int64 [U] each.
     """
     context, stride, phases, device = config.context, config.stride, config.phases, n_valid_B.device
     count_B = ((n_valid_B + context - 1) // context).clamp(min=1)
-    most = (length + context - 1) // context + 1  # one more, so that a traced network accepts several windows
+    most = (length + context - 1) // context + 1  # plus 1, so that a traced network accepts several windows
     row_W, number_W = torch.nonzero(torch.arange(most, device=device) < count_B[:, None], as_tuple=True)
     reach_W, gaps_W = n_valid_B[row_W].clamp(min=context) - context, (count_B[row_W] - 1).clamp(min=1)
     spread_W = number_W * (reach_W.double() / gaps_W)  # rounds as `numpy.linspace` does
@@ -152,7 +157,10 @@ def window_starts(n_valid_B: Tensor, length: int, config: ModelConfig) -> tuple[
 
 
 def tta_windows(ecg: Recording, config: ModelConfig) -> Iterator[Window]:
-    """Yield the windows of `window_starts`, each once. A signal on disk is read window by window."""
+    """Yield the windows of a recording (`window_starts`) without duplicates.
+
+    A signal on disk is read window by window.
+    """
     length = ecg.x_CL.shape[1]
     _, start_U = window_starts(torch.tensor([length]), length, config)
     by_window = dict.fromkeys(map(tuple, start_U.reshape(-1, config.phases).tolist()))
@@ -165,10 +173,10 @@ def tta_windows(ecg: Recording, config: ModelConfig) -> Iterator[Window]:
 def stacked(
     cut: Sequence[Window], config: ModelConfig, device: torch.device | str = "cpu"
 ) -> tuple[Tensor, Tensor, Tensor]:
-    """Stack B windows on the model's device, zero-padded.
+    """Stack B windows, padded with zeros, on a device.
 
     Returns:
-        x float32 [B, C, L], n_valid int64 [B], absent leads bool [B, C].
+        Signals float32 [B, C, L], samples before the padding int64 [B], mask of absent leads bool [B, C].
     """
     x_BCL = np.empty((len(cut), len(LEADS), config.context), np.float32)
     n_valid = [window.x_CL.shape[1] for window in cut]
@@ -185,10 +193,12 @@ def stacked(
 def overlapped(
     starts: Sequence[int], parts: Sequence[NDArray[np.float32]], config: ModelConfig
 ) -> NDArray[np.float32]:
-    """Average the results of overlapping windows: one row per patch of the recording.
+    """Average the results of overlapping windows, and return a row for each patch of the recording.
 
-    The windows begin at `starts`, in samples on the patch grid, in ascending order. Each part has the shape
-    [context_patches, X].
+    Args:
+        starts: first sample of each window, on the patch grid, ascending.
+        parts: results of each window, [context_patches, X].
+        config: settings of the encoder.
     """
     covered = starts[-1] // config.stride + config.context_patches
     total_TX = np.zeros((covered, parts[0].shape[1]), np.float32)
@@ -201,9 +211,14 @@ def overlapped(
 
 
 class Cut(NamedTuple):
-    """Windows of all records: signals in mV, samples before padding, absent leads, record, and first sample.
+    """Windows of all records of a batch. The first three fields are the arguments of `MarEcg.of_windows`.
 
-    The first three fields are the arguments of `MarEcg.of_windows`.
+    Attributes:
+        x_UCL: signals in mV.
+        n_valid_U: samples of each window before its padding.
+        absent_UC: mask of absent leads.
+        row_U: record of each window.
+        start_U: first sample of each window in its record.
     """
 
     x_UCL: Tensor
@@ -214,12 +229,12 @@ class Cut(NamedTuple):
 
 
 def cut(x_BCL: Tensor, n_valid_B: Tensor, absent_BC: Tensor, config: ModelConfig) -> Cut:
-    """Cut records into the windows of `window_starts`, with zeros after each record's samples."""
+    """Cut records into windows (`window_starts`). Samples after the end of a record are zero."""
     row_U, start_U = window_starts(n_valid_B, x_BCL.shape[-1], config)
-    place_UL = start_U[:, None] + torch.arange(config.context, device=x_BCL.device)
-    real_UL = place_UL < n_valid_B[row_U][:, None]
+    sample_UL = start_U[:, None] + torch.arange(config.context, device=x_BCL.device)
+    real_UL = sample_UL < n_valid_B[row_U][:, None]
     last = x_BCL.shape[-1] - 1
-    x_ULC = x_BCL.transpose(1, 2)[row_U[:, None], place_UL.clamp(max=last)]
+    x_ULC = x_BCL.transpose(1, 2)[row_U[:, None], sample_UL.clamp(max=last)]
     rest_U = (n_valid_B[row_U] - start_U).clamp(max=config.context)
     x_UCL = torch.where(real_UL[..., None], x_ULC, 0.0).transpose(1, 2)
     return Cut(x_UCL, rest_U, absent_BC[row_U], row_U, start_U)
@@ -234,19 +249,19 @@ def mean_of(x_UX: Tensor, row_U: Tensor, records: int) -> Tensor:
 def overlapped_records(
     h_UTD: Tensor, windows: Cut, n_valid_B: Tensor, length: int, config: ModelConfig
 ) -> Tensor:
-    """Return H̄ of whole records, [B, T, D]: each patch's mean over its windows, zero after the last patch.
+    """Return H̄ of whole records, [B, T, D], averaged over overlapping windows as in `overlapped`.
 
-    As in `overlapped`, only windows on the patch grid are used.
+    Only windows on the patch grid are used. H̄ is zero after a record's last patch.
     """
     records, width = n_valid_B.shape[0], h_UTD.shape[-1]
     most = (max(length, config.context) - config.context) // config.stride + config.context_patches
     patch_T = torch.arange(config.context_patches, device=h_UTD.device)
-    place_UT = (windows.row_U * most + windows.start_U // config.stride)[:, None] + patch_T
+    patch_UT = (windows.row_U * most + windows.start_U // config.stride)[:, None] + patch_T
     at_patch_U = (windows.start_U % config.stride == 0).to(h_UTD.dtype)
     sums_XD = h_UTD.new_zeros(records * most, width)
-    sums_XD = sums_XD.index_add(0, place_UT.flatten(), (h_UTD * at_patch_U[:, None, None]).flatten(0, 1))
+    sums_XD = sums_XD.index_add(0, patch_UT.flatten(), (h_UTD * at_patch_U[:, None, None]).flatten(0, 1))
     seen_X = h_UTD.new_zeros(records * most)
-    seen_X = seen_X.index_add(0, place_UT.flatten(), at_patch_U[:, None].expand(place_UT.shape).flatten())
+    seen_X = seen_X.index_add(0, patch_UT.flatten(), at_patch_U[:, None].expand(patch_UT.shape).flatten())
     mean_BTD = (sums_XD / seen_X.clamp(min=1)[:, None]).view(records, most, width)[
         :, : config.patches(length)
     ]
