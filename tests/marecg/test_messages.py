@@ -99,7 +99,7 @@ EXAMPLES = {
         ),
     },
     "WorkerKilledError": {
-        "corpus: a worker process was killed, perhaps for lack of memory. Run": lambda: raised(
+        "corpus: a worker process was killed, perhaps because memory ran out. Run": lambda: raised(
             workers(1, 1, None, where="corpus"), TerminatedWorkerError()
         ),
     },

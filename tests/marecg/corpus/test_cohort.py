@@ -176,13 +176,13 @@ def test_names_of_records_are_not_printed(corpus, caplog):
         ("source > 3", "Cannot compare values of type VARCHAR"),
         ("date >= 2019-07", "Cannot compare values of type VARCHAR.*Write text as 'F'"),
         ("age > 'old'", "Could not convert string 'old' to DOUBLE"),
-        ("AF and weight > 3", "no column 'weight'. There are .*age, sex, .*qrs"),
+        ("AF and weight > 3", "no column 'weight'. The columns are .*age, sex, .*qrs"),
         ("AF and Paket", "no column 'Paket'. Did you mean .*Paced"),
         ("heart_rate > 100", "no column 'heart_rate'. Did you mean machine_rate or rate"),
         ('"atrial fibrillation" and age > 60', "Write AF, the concept's abbreviation"),
         ('"first degree av block"', 'Write "1AVB", the concept\'s abbreviation'),
-        ("AF and age", "age is neither true nor false.* Compare it, as in age > 60"),
-        (f"AF or not {AF}", f"{AF} is neither true nor false.* write a concept, as in AF"),
+        ("AF and age", "age must be a condition that is true or false.* Compare it, as in age > 60"),
+        (f"AF or not {AF}", f"{AF} must be a condition that is true or false.* write a concept, as in AF"),
     ],
 )
 def test_what_is_no_condition_is_refused_with_its_remedy(corpus, where, problem):

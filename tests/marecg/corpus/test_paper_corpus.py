@@ -26,13 +26,13 @@ def test_only_the_papers_sources_are_taken_and_every_difference_is_explained(sou
     georgia = rows["records, georgia"]
     assert (georgia.paper, georgia.found) == (8296, 3)
     assert georgia.why == (
-        "10338 of the 10344 published records are not here; "
+        "10338 of the 10344 published records are missing; "
         "quarantined: 1 flat-lead, 1 gain, 1 no-signal-file; "
-        "the paper kept 80% by thresholds that it does not give"
+        "the paper kept 80% of them, by thresholds that it doesn't state"
     )
     assert rows["records, ptb"].why == (
-        "514 of the 516 published records are not here; "
-        "the paper kept 81% by thresholds that it does not give"
+        "514 of the 516 published records are missing; "
+        "the paper kept 81% of them, by thresholds that it doesn't state"
     ), "nothing was quarantined, and nothing is said of it"
     assert (rows["records, ningbo"].found, rows["records, total"].found) == (0, 5)
     assert rows["records with 1 code"].found == 5
@@ -61,7 +61,7 @@ def test_corpus_paper_leaves_out_damaged_leads_and_duplicates_and_takes_neurokit
     report = prepare([folder], out, config, jobs=1)
     assert report.quarantined == {"duplicate": 1, "flat-lead": 1}
     (twin,) = [record for record in report.records if record.reason == "duplicate"]
-    assert (twin.path, twin.message) == ("E00003.hea", "has the signal of georgia/E00001.hea")
+    assert (twin.path, twin.message) == ("E00003.hea", "has the same signal as georgia/E00001.hea")
     corpus = Corpus.open(out)
     assert len(corpus) == report.kept == 2
     for number in range(2):

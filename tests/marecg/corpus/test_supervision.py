@@ -201,7 +201,7 @@ def test_where_the_corpus_can_not_be_written_it_is_computed_in_memory(corpus, ca
     (corpus.folder / "supervision").touch()  # a file has the folder's name
     with caplog.at_level(logging.INFO, logger="marecg"):
         in_memory = made(corpus)
-    assert "the beats are read in memory" in caplog.text
+    assert "rhythm and phases can't be stored" in caplog.text
     (corpus.folder / "supervision").unlink()
     assert same(in_memory, made(corpus))
 
@@ -217,7 +217,7 @@ def test_on_a_full_disk_it_is_computed_in_memory(corpus, monkeypatch, caplog):
     with caplog.at_level(logging.INFO, logger="marecg"):
         made(corpus)
     assert "cannot be written (No space left on device)" in caplog.text
-    assert "the beats are read in memory" in caplog.text
+    assert "rhythm and phases can't be stored" in caplog.text
     assert not list((corpus.folder / "supervision").iterdir())
 
 

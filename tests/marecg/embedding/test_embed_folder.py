@@ -115,7 +115,9 @@ def read_by(reader: OutOfMemory, monkeypatch) -> None:
 @pytest.mark.usefixtures("forked_workers")
 def test_the_error_for_a_killed_worker_names_the_records_that_were_being_read(place, tmp_path, monkeypatch):
     read_by(OutOfMemory(), monkeypatch)
-    with pytest.raises(CorpusError, match=r"a worker process was killed.*were read: .*S0000[46]\.hea.*fewer"):
+    with pytest.raises(
+        CorpusError, match=r"a worker process was killed.*while reading .*S0000[46]\.hea.*fewer"
+    ):
         run(place, tmp_path / "out", jobs=2)
     monkeypatch.undo()
     run(place, tmp_path / "out", jobs=1)  # the same command goes on

@@ -1,4 +1,4 @@
-"""Prepared corpora: folders of shards, and how to make, open, describe and sample them.
+"""Prepared corpora: folders of shards with an index.
 
-`prepare` writes a corpus, `prepared` opens it, and `batches` and `supervision` pass it to training.
+`prepare` writes a corpus, and `prepared` opens it. `batches` and `supervision` serve its records to training.
 """

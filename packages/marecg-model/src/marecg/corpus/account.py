@@ -1,4 +1,4 @@
-"""Account of a preparation: numbers of records found, kept, and quarantined by reason.
+"""Count the outcomes of a preparation: records found, records kept, and records quarantined by reason.
 
 The classes have the keys of `report.json`.
 """
@@ -24,13 +24,13 @@ class Account(Frozen):
 
     @classmethod
     def of(cls, kept: int, reasons: Iterable[str]) -> "Account":
-        """Count kept records, and quarantined records by reason, sorted by reason."""
+        """Build an account from the number of kept records and the reasons of quarantined records."""
         quarantined = dict(sorted(Counter(reasons).items()))
         return cls(found=kept + sum(quarantined.values()), kept=kept, quarantined=quarantined)
 
 
 class Quarantined(Frozen):
-    """Record that was left out: collection, place, and reason."""
+    """Record that was left out of the corpus, with the reason."""
 
     source: str
     root: str
@@ -40,7 +40,7 @@ class Quarantined(Frozen):
 
 
 class Unreached(Frozen):
-    """Code of a code table that reaches no node, its routing status, and its number of records."""
+    """Code that maps to no concept, with its routing status and its number of records."""
 
     code: str
     status: str
@@ -48,13 +48,13 @@ class Unreached(Frozen):
 
 
 class CodeAccount(Frozen):
-    """Numbers of records and rows that a table of codes matched (`codes.with_codes`).
+    """Result of matching records with a table of codes (`codes.with_codes`).
 
     Attributes:
         records_with_codes: Number of records that get a code from the table.
-        records_without_row: Records without a row.
-        ids_without_record: Ids of rows without a record.
-        reaching_nothing: Codes of matched records that reach no node.
+        records_without_row: Records that have no row in the table.
+        ids_without_record: Ids in the table that match no record.
+        reaching_nothing: Codes of matched records that map to no concept.
     """
 
     records_with_codes: Count
@@ -70,10 +70,10 @@ class PreparationReport(Account):
         sources: Account of each collection.
         duplicates: Groups of record names with bit-identical signals.
         records: Quarantined records.
-        codes: Matches of a code table, if the preparation had a table.
-        mended: Numbers of kept records with leads that were briefly bridged, computed from other leads, or
-            hidden.
-        noted: Numbers of kept records with other notes, by kind.
+        codes: Result of matching a code table. None without a table.
+        mended: Numbers of kept records with repaired leads, by repair: short gaps were bridged, leads were
+            computed from other leads, or leads were hidden.
+        noted: Numbers of kept records with other notes, by kind of note.
     """
 
     sources: dict[str, Account]
@@ -84,7 +84,7 @@ class PreparationReport(Account):
     noted: dict[str, Count] | None = None
 
     def mended_lines(self) -> list[str]:
-        """Return lines of text with the repairs of kept records, and the number of records for each."""
+        """Return a line of text for each repair or note, with its number of records."""
         counts = (self.mended or {}) | (self.noted or {})
         return [f"{what}: {count:,} records" for what, count in counts.items()]
 
@@ -108,7 +108,7 @@ def report(
         kept: Sources of kept records.
         quarantined: Quarantined records.
         hashes: Signal hashes of kept records, by record name.
-        codes: Matches of a code table.
+        codes: Result of matching a code table.
         notes: Notes of each kept record.
     """
     noted = Counter(kind for lines in notes for kind in {note.kind for note in reported(lines)})
@@ -135,6 +135,6 @@ def report(
 
 
 def read_report(folder: Path) -> PreparationReport:
-    """Read a corpus' `report.json`. Raises `CorpusError`."""
+    """Read `report.json` of a corpus. Raises `CorpusError` if it is damaged."""
     path, most = folder / "report.json", MOST_JSON_BYTES
     return read_model(PreparationReport, path, "is damaged", AGAIN, CorpusError, most)

@@ -1,7 +1,7 @@
-"""Search of a corpus for records, patients and signals of evaluation sets, and for damage (`marecg audit`).
+"""Search a corpus for records, patients and signals of evaluation sets, and for damage (`marecg audit`).
 
-Paper, §Pretraining Corpus: PTB-XL is held out from pretraining throughout. The CinC Challenges ship PTB-XL
-under other names, so the check has to compare the records themselves.
+The paper never uses PTB-XL for pretraining (§Pretraining Corpus). The CinC Challenges distribute PTB-XL under
+other names, so the search also compares signals.
 
 Shapes: B records of a block, C leads, L samples, K evaluation records, M corpus records,
 F features of a fingerprint, N concepts.
@@ -38,14 +38,21 @@ ALIKE = 0.98
 """Minimum correlation of two fingerprints at which two windows count as the same recording."""
 _ROWS = ["id", "source", "root", "path", "codes", "patient", "signal_hash"]
 CHECKED = Path("supervision", "checked.json")
-"""File below a corpus with the sizes and times of its files when their signals had their hashes."""
+"""File in a corpus with the sizes and times of its files when all signals last matched their hashes."""
 _STEP = 20
 _MEAN = np.full(_STEP, 1 / _STEP, np.float32)
 _BLOCK = 128
 
 
 class Overlap(Frozen):
-    """Overlap of a corpus and an evaluation set: counts, shared names, and names that the corpus lacks."""
+    """Overlap of the codes or leaves in a corpus and in an evaluation set.
+
+    Attributes:
+        corpus: Number of codes or leaves in the corpus.
+        evaluation: Number of codes or leaves in the evaluation set.
+        shared: Codes or leaves in both.
+        only_in_evaluation: Codes or leaves that the corpus lacks.
+    """
 
     corpus: int
     evaluation: int
@@ -60,13 +67,13 @@ class Audit(Frozen):
         records: Number of records in the corpus.
         evaluation_records: Number of readable records in the evaluation sources.
         shared_ids: Pairs (corpus record, evaluation record) with the same identity.
-        shared_patients: Corpus records of a patient in the evaluation set.
-        same_dataset: Corpus records of PTB-XL or CPSC2018 if the evaluation sources contain that dataset,
-            even if this copy of it lacks the record.
+        shared_patients: Corpus records whose patient is in the evaluation sources.
+        same_dataset: Corpus records of PTB-XL or CPSC2018, if the evaluation sources contain records of that
+            dataset. The evaluation sources need not contain these records.
         identical: Pairs with bit-identical windows.
         similar: Pairs with correlated windows, and the correlation.
         codes: Overlap of the codes.
-        leaves: Overlap of the leaves that the codes stand for.
+        leaves: Overlap of the leaves to which the codes are routed.
         leaking: All corpus records in any of the lists above.
     """
 
@@ -84,7 +91,7 @@ class Audit(Frozen):
 
 @dataclass(frozen=True)
 class Evaluated:
-    """Evaluation records to compare: K names, identities, patients, hashes and fingerprints."""
+    """Evaluation records to compare with a corpus. Entry k of each list belongs to record k."""
 
     names: list[str]
     identities: list[str]
@@ -143,26 +150,26 @@ def audit(folder: str | Path, against: Sequence[str | Path], progress: Progress 
 
 
 def damaged_records(folder: str | Path) -> list[str]:
-    """Return the names of records with damaged windows, as root and path.
+    """Return the names of damaged records, as root and path.
 
-    A window is damaged if its signal doesn't have its hash, or its labels aren't the labels of its codes.
-    Raises `CorpusError` if the folder isn't a finished corpus, or if one of its files can't be read.
+    A record is damaged if its signal doesn't match its hash, or its labels don't match its codes. Raises
+    `CorpusError` if the folder isn't a finished corpus, or if a file can't be read.
     """
     corpus = Corpus.open(folder)
     damaged_M = ~_have_hashes(corpus)
     rows, ontology = index.of(corpus.folder, ["root", "path", "codes"]), corpus.ontology()
     for first in range(0, len(corpus), BLOCK_ROWS):
-        some = slice(first, first + BLOCK_ROWS)
+        block = slice(first, first + BLOCK_ROWS)
         y_MN = ontology.leaf_multi_hot(rows["codes"].slice(first, BLOCK_ROWS).to_pylist(), strict=None)
-        damaged_M[some] |= (y_MN != corpus.y[some]).any(axis=1)
-        damaged_M[some] |= ontology.primary(y_MN) != corpus.primary[some]
+        damaged_M[block] |= (y_MN != corpus.y[block]).any(axis=1)
+        damaged_M[block] |= ontology.primary(y_MN) != corpus.primary[block]
     return index.names(rows.filter(pa.array(damaged_M)))
 
 
 def refuse_damaged(corpus: Corpus, progress: Progress = shown) -> None:
-    """Check the signals of a corpus, unless they were checked before and its files haven't changed.
+    """Check the signals of a corpus. Skip the check if the files haven't changed since the last check.
 
-    Raises `CorpusError` if a signal doesn't have its hash.
+    Raises `CorpusError` if a signal doesn't match its hash.
     """
     with suppress(CorpusError):
         if index.read_json(corpus.folder / CHECKED) == _states(corpus):
@@ -181,30 +188,36 @@ def _states(corpus: Corpus) -> dict[str, list[int]]:
 
 
 def _have_hashes(corpus: Corpus, progress: Progress = shown) -> NDArray[np.bool_]:
-    """Return whether each signal has the hash in the index, bool [M]. If all do, remember it (`CHECKED`)."""
+    """Return whether each signal matches its hash in the index, bool [M].
+
+    If all signals match, write the file `CHECKED`.
+    """
     states = _states(corpus)
     hashes = Texts[str](index.of(corpus.folder, ["signal_hash"])["signal_hash"])
 
     def block(first: int) -> list[bool]:
         rows = range(first, min(first + _BLOCK, len(corpus)))
         stated = hashes[first : first + _BLOCK]
-        return [signal_hash(d_CL) == one for d_CL, one in zip(corpus.stored(rows), stated, strict=True)]
+        return [signal_hash(d_CL) == text for d_CL, text in zip(corpus.stored(rows), stated, strict=True)]
 
-    blocks, right = range(0, len(corpus), _BLOCK), list[bool]()
+    blocks, matches = range(0, len(corpus), _BLOCK), list[bool]()
     hashed = Parallel(cpu_count(), backend="threading", return_as="generator")(map(delayed(block), blocks))
     with progress("check: signals") as tell:
-        for some in hashed:
-            right += some
+        for block_matches in hashed:
+            matches += block_matches
             corpus.release()
-            tell(len(right), len(corpus))
-    if all(right):
-        with suppress(OutputError):  # a corpus that can't be written is checked again next time
+            tell(len(matches), len(corpus))
+    if all(matches):
+        with suppress(OutputError):  # a read-only corpus is checked again next time
             index.write_json(states, corpus.folder / CHECKED)
-    return np.array(right, bool)
+    return np.array(matches, bool)
 
 
 def fingerprints(d_BCL: NDArray[np.int16]) -> NDArray[np.float32]:
-    """Reduce windows to unit vectors [B, F]. Their dot products are the correlations of windows at 25 Hz."""
+    """Reduce windows to unit vectors, [B, F].
+
+    The dot product of two vectors is the correlation of the two windows at 25 Hz.
+    """
     windows, leads, samples = d_BCL.shape
     pieces = np.empty((leads, samples // _STEP, _STEP), np.float32)  # reused, to stay in the cache
     slow_BCF = np.empty((windows, *pieces.shape[:2]), np.float32)
@@ -242,13 +255,16 @@ def _evaluated(candidates: Iterable[Candidate], config: CorpusConfig) -> Evaluat
 def _pairs(
     ours: list[str], our_keys: list[str], theirs: list[str], their_keys: list[str]
 ) -> tuple[tuple[str, str], ...]:
-    """Return the pairs of names with equal keys."""
+    """Return the pairs (our name, their name) with equal keys."""
     name_of = dict(zip(their_keys, theirs, strict=True))
     return tuple((name, name_of[key]) for name, key in zip(ours, our_keys, strict=True) if key in name_of)
 
 
 def _leaves(codes: set[str], ontology: Ontology) -> set[str]:
-    """Return the leaves of codes. They are comparable, whereas SNOMED CT and SCP-ECG share no codes."""
+    """Return the abbreviations of the leaves to which codes are routed.
+
+    Leaves can be compared between collections. Codes can't, because SNOMED CT and SCP-ECG share no codes.
+    """
     return {ontology.nodes[leaf].abbr for route in ontology.routes(sorted(codes)) for leaf in route.leaves}
 
 
@@ -264,7 +280,10 @@ def _overlap(ours: set[str], theirs: set[str]) -> Overlap:
 def _similar(
     corpus: Corpus, names: list[str], evaluated: Evaluated, progress: Progress
 ) -> tuple[tuple[str, str, float], ...]:
-    """Return the pairs that correlate: near-duplicates after filtering, rescaling or rounding."""
+    """Return the pairs of correlated windows with their correlation.
+
+    Such windows show the same recording, but one was filtered, rescaled or rounded.
+    """
     pairs: list[tuple[str, str, float]] = []
     blocks = range(0, len(corpus) if evaluated.names else 0, _BLOCK)
     for first in passing(blocks, f"blocks of {_BLOCK:,} corpus records", progress):

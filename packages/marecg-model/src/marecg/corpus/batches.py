@@ -1,4 +1,4 @@
-"""Restartable stream of batches. The records of micro-batch k depend only on seed, k and rank.
+"""Resumable stream of batches. The records of micro-batch k depend only on the seed, k and the rank.
 
 Shapes: B batch, M records of the corpus.
 """
@@ -19,16 +19,23 @@ from marecg.model.batch import Batch
 
 @dataclass(eq=False)
 class BatchStream:
-    """Iterable over micro-batches with a position that a checkpoint can restore.
+    """Iterable over micro-batches. Its position can be saved in a checkpoint and restored.
 
-    Each epoch has its own order. The epochs are concatenated and cut into global batches of `world ·
-    batch_size` records, and rank r takes its slice. No record is dropped or repeated in an epoch, and no
-    batch is short. Only with `draws_M`, records can be left out or repeated.
+    Each epoch has its own order of records. The epochs are concatenated and cut into global batches of
+    `world · batch_size` records. Rank r takes the r-th slice of a global batch. Without `draws_M`, an epoch
+    contains every record exactly once. All batches have the same size.
 
     Attributes:
-        length: Number of micro-batches of the run.
-        draws_M: Mean number of draws of each record in an epoch.
-        seconds: Time spent fetching so far.
+        corpus: Corpus with M records.
+        supervision: Supervision of the records.
+        batch_size: Number of records in a micro-batch of one rank.
+        length: Number of micro-batches in the run.
+        seed: Seed of the order.
+        rank: Number of this process.
+        world: Number of processes.
+        draws_M: Mean number of draws of each record in an epoch. 1 for all records if None.
+        next: Number of the next micro-batch.
+        seconds: Time spent on fetching so far.
     """
 
     corpus: Corpus
@@ -48,7 +55,7 @@ class BatchStream:
         return self.length
 
     def __iter__(self) -> Iterator[Batch]:
-        """Yield the micro-batches from the current position on."""
+        """Yield the remaining micro-batches, beginning with number `next`."""
         while self.next < self.length:
             began = time.perf_counter()
             batch = self.batch(self.next)
@@ -57,7 +64,7 @@ class BatchStream:
             yield batch
 
     def batch(self, number: int) -> Batch:
-        """Fetch micro-batch k."""
+        """Fetch the micro-batch with a given number."""
         rows_B = self.rows(number)
         return Batch(
             number,
@@ -68,11 +75,11 @@ class BatchStream:
         )
 
     def rows(self, number: int) -> NDArray[np.int64]:
-        """Return the row numbers of this rank's records in micro-batch k, int64 [B]."""
+        """Return the row numbers of this rank's records in a micro-batch, int64 [B]."""
         first = (number * self.world + self.rank) * self.batch_size
-        epoch_B, place_B = np.divmod(np.arange(first, first + self.batch_size), len(self.corpus))
+        epoch_B, position_B = np.divmod(np.arange(first, first + self.batch_size), len(self.corpus))
         self._orders = {epoch: self._order(epoch) for epoch in np.unique(epoch_B).tolist()}
-        return np.concatenate([order[place_B[epoch_B == epoch]] for epoch, order in self._orders.items()])
+        return np.concatenate([order[position_B[epoch_B == epoch]] for epoch, order in self._orders.items()])
 
     def _order(self, epoch: int) -> NDArray[np.int64]:
         if epoch in self._orders:

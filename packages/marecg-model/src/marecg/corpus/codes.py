@@ -1,8 +1,8 @@
-"""Matching of a user's table of codes with records, with counts of unmatched rows.
+"""Match a user's table of codes with records.
 
-The table can name a record by its path below the given folder (`2024/a.dcm`) or by its file name, each with
-or without the ending. In a file of many records, `/` and the row follow the name. If this file is the only
-file, the row suffices.
+The table can identify a record by its path below the source folder (`2024/a.dcm`) or by its file name, each
+with or without the ending. If a file contains several records, `/` and the row number follow the name. If
+there is only a single file, the row number suffices.
 """
 
 import unicodedata
@@ -25,11 +25,11 @@ EXAMPLES = 3
 
 
 class LabelOverride(NamedTuple):
-    """Codes and patient of a record in the user's table, in place of the values in its file.
+    """Codes and patient from the user's table, which replace the values in a record's file.
 
     Attributes:
-        codes: Codes, empty if the table gives none for the record.
-        patient: Patient. None keeps the patient in the file.
+        codes: Codes of the record. Empty if the table has no code for it.
+        patient: Patient of the record. None keeps the patient in the file.
     """
 
     codes: tuple[str, ...]
@@ -37,7 +37,7 @@ class LabelOverride(NamedTuple):
 
     @property
     def key(self) -> str:
-        """Text that identifies the codes and the patient."""
+        """Text that identifies the codes and the patient, for a cache."""
         return repr(tuple(self))
 
     def on(self, record: Record) -> Record:
@@ -46,13 +46,13 @@ class LabelOverride(NamedTuple):
 
 
 class StatementCodes(NamedTuple):
-    """Codes that the user's mapping gives a record's statements, in addition to the codes in the file."""
+    """Codes for a record's statements, from the user's mapping. They are added to the codes in the file."""
 
     mapping: CodeMapping
 
     @property
     def key(self) -> str:
-        """Text that identifies the mapping."""
+        """Text that identifies the mapping, for a cache."""
         return repr(tuple(self))
 
     def on(self, record: Record) -> Record:
@@ -64,27 +64,33 @@ class StatementCodes(NamedTuple):
 def with_codes(
     candidates: Sequence[Candidate], table: CodeTable, ontology: Ontology
 ) -> tuple[list[Candidate], CodeAccount]:
-    """Attach a table's codes to candidates. Return the candidates in order, and an account of the matches.
+    """Attach the codes of a table to candidates.
 
-    Raises `CorpusError` if an id in the table matches several records, if a record has two ids, or if no id
-    matches a record.
+    Returns:
+        The candidates in the same order, and the result of the matching.
+
+    Raises:
+        CorpusError: If an id in the table matches several records, if two ids match the same record, or if
+            no id matches a record.
     """
     owner = _owners(candidates, table)
     if not owner:
         ids, names = list(table.codes)[:EXAMPLES], [candidate.path for candidate in candidates[:EXAMPLES]]
         problem = f"must have ids of records that were found, got {', '.join(ids) or 'none'}"
         raise CorpusError(problem, where=table.path, remedy=f"Use ids such as {', '.join(names)}")
-    stated = list(candidates)
-    for place, name in owner.items():
+    coded = list(candidates)
+    for number, name in owner.items():
         override = LabelOverride(table.codes[name], table.patients.get(name))
-        stated[place] = replace(stated[place], stated=override)
+        coded[number] = replace(coded[number], stated=override)
     carried = Counter(code for name in owner.values() for code in table.codes[name])
     routes = {code: ontology.route(code) for code in sorted(carried)}
     owned = set(owner.values())
     account = CodeAccount(
         records_with_codes=sum(bool(table.codes[name]) for name in owned),
         records_without_row=tuple(
-            f"{one.root_name}/{one.path}" for place, one in enumerate(candidates) if place not in owner
+            f"{candidate.root_name}/{candidate.path}"
+            for number, candidate in enumerate(candidates)
+            if number not in owner
         ),
         ids_without_record=tuple(name for name in table.codes if name not in owned),
         reaching_nothing=tuple(
@@ -93,11 +99,17 @@ def with_codes(
             if not route.nodes
         ),
     )
-    return stated, account
+    return coded, account
 
 
 def of_statements(rows: pa.Table, mapping: CodeMapping, ontology: Ontology) -> CodeAccount:
-    """Count the statements of kept records that a mapping covers. `rows` are read from `index.parquet`."""
+    """Count the statements of kept records that a mapping covers.
+
+    Args:
+        rows: Rows of `index.parquet`.
+        mapping: Mapping from statements to codes.
+        ontology: Ontology to which the codes are routed.
+    """
     stated = rows["statements"].to_pylist()
     counts = Counter(text for texts in stated for text in texts)
     meaning = {text: mapping.of(text) for text in sorted(counts)}
@@ -119,34 +131,38 @@ def of_statements(rows: pa.Table, mapping: CodeMapping, ontology: Ontology) -> C
 
 
 def _owners(candidates: Sequence[Candidate], table: CodeTable) -> dict[int, str]:
-    """Return the table's id for each candidate in the table, by the candidate's position."""
+    """Return the id of each candidate that is in the table, by the number of the candidate.
+
+    Raises `CorpusError` if an id matches several candidates, or a candidate has several ids.
+    """
     paths: defaultdict[str, set[int]] = defaultdict(set)
     names: defaultdict[str, set[int]] = defaultdict(set)
-    alone = len({candidate.file for candidate in candidates}) == 1
-    for place, candidate in enumerate(candidates):
+    single_file = len({candidate.file for candidate in candidates}) == 1
+    for number, candidate in enumerate(candidates):
         with_root = {candidate.path, f"{candidate.root_name}/{candidate.path}"}
-        for places, of_candidate in ((paths, _spelt(with_root)), (names, _record_names(candidate, alone))):
+        spellings = ((paths, _spelt(with_root)), (names, _record_names(candidate, single_file)))
+        for numbers_of, of_candidate in spellings:
             for name in of_candidate & table.codes.keys():
-                places[name].add(place)
+                numbers_of[name].add(number)
     owner: dict[int, str] = {}
     for name in table.codes:
-        mine = sorted(paths[name] or names[name])
-        if len(mine) > 1:
-            alike = ", ".join(candidates[place].path for place in mine[:EXAMPLES])
-            problem = f"{name} must be the id of a single record, got {len(mine)} records ({alike})"
+        matches = sorted(paths[name] or names[name])
+        if len(matches) > 1:
+            examples = ", ".join(candidates[number].path for number in matches[:EXAMPLES])
+            problem = f"{name} must be the id of a single record, got {len(matches)} records ({examples})"
             raise CorpusError(
                 problem, where=table.path, remedy="Use the paths of the records, with file endings"
             )
-        for place in mine:
-            if place in owner:
-                problem = f"{candidates[place].path} must have a single id, got {owner[place]} and {name}"
+        for number in matches:
+            if number in owner:
+                problem = f"{candidates[number].path} must have a single id, got {owner[number]} and {name}"
                 raise CorpusError(problem, where=table.path, remedy="Use one id for each record")
-            owner[place] = name
+            owner[number] = name
     return owner
 
 
-def _record_names(candidate: Candidate, alone: bool) -> set[str]:
-    """Return the names of a record that other records may share."""
+def _record_names(candidate: Candidate, single_file: bool) -> set[str]:
+    """Return the names of a record that may not be unique, such as its file name without the folder."""
     path, row = candidate.path, "" if candidate.row < 0 else f"/{candidate.row}"
     file = path.rpartition("#")[0] if row else path
     name = PurePosixPath(file).name
@@ -154,9 +170,9 @@ def _record_names(candidate: Candidate, alone: bool) -> set[str]:
     if row and candidate.own_name:
         names.add(candidate.own_name)
     names.add(candidate.name)  # used by `marecg embed` and `marecg cohort`
-    return _spelt(names | {str(candidate.row)} if row and alone else names)
+    return _spelt(names | {str(candidate.row)} if row and single_file else names)
 
 
 def _spelt(names: Iterable[str]) -> set[str]:
-    """Return names in the table's normal form (NFC). File systems may store ü as two characters."""
+    """Return names in the Unicode form of the table (NFC). File systems may store ü as two characters."""
     return {unicodedata.normalize("NFC", name) for name in names}

@@ -1,4 +1,4 @@
-"""Table of a corpus' records, or of the records that satisfy an expression (`marecg cohort`).
+"""Make a table of a corpus' records, or of the records that satisfy an expression (`marecg cohort`).
 
 Shapes: M records, N concepts.
 """
@@ -23,25 +23,35 @@ from marecg.corpus.prepared import Corpus
 from marecg.corpus.where import columns, matching, parsed
 
 LEFT_OUT = {"shard", "row", "n_valid", "leaves", "primary", "rpeaks", "signal_hash"}
-"""Columns of the index that a table doesn't have."""
+"""Columns of the index that are left out of the table."""
 INFARCTIONS = "MI"
-"""Column for the set of infarctions, which excludes the ST and T changes of their family."""
+"""Name of the column for all infarctions. It excludes the ST and T changes in the same family."""
 SAYS = "says"
-"""Column of the concepts, with their ancestors, that the statements of the electrocardiograph report."""
+"""Name of the column with the concepts in the electrocardiograph's statements, and their ancestors."""
 
 
 def cohort(corpus: Corpus, where: str | None = None) -> pa.Table:
-    """Return a row per record, or per record that satisfies an SQL expression such as `AF AND age > 60`.
+    """Return a table with a row for each record that satisfies an expression.
 
-    `row` is the record's number in the corpus, and `name` its name in `marecg embed`. `identity` is the name
-    under which it was published (`ptbxl/00001`, with the `ecg_id` as number). The columns of the index
-    follow, with `date` for `acquired` and `seconds` for the length, and the abbreviations of the leaves.
-    Each concept has a Boolean column, true also for its descendants, and so has `MI`, the set of infarctions.
+    The columns are:
 
-    `INTERVALS` are measured and statements are read (`says`) if the expression names them, or without an
-    expression. Unknown values are null.
+    - `row`, the number of the record in the corpus.
+    - `name`, the name of the record in `marecg embed`.
+    - `identity`, the name under which the record was published, for example `ptbxl/00001`.
+    - The columns of the index. `acquired` is called `date`. `leaves` has abbreviations.
+    - `seconds`, the length of the recording.
+    - A Boolean column for each concept, which is also true for its descendants, and `MI` for all infarctions.
+    - `INTERVALS`, which are measured, and `says`, for which statements are read. They are computed only if
+      the expression uses them, or if there is no expression.
 
-    Raises `UsageError` if the expression is invalid.
+    Unknown values are null.
+
+    Args:
+        corpus: Corpus.
+        where: SQL expression such as `AF AND age > 60`. All records if None.
+
+    Raises:
+        UsageError: If the expression is invalid.
     """
     onto, table = corpus.ontology(), _records(corpus)
     computed = {*INTERVALS, SAYS} if "statements" in table.column_names else {*INTERVALS}
@@ -60,13 +70,13 @@ def cohort(corpus: Corpus, where: str | None = None) -> pa.Table:
 
 
 def _records(corpus: Corpus) -> pa.Table:
-    """Return the columns of `cohort` that need no computation."""
+    """Return the columns of `cohort` except `INTERVALS` and `says`."""
     rows = index.of(corpus.folder)
-    places = zip(rows["root"].to_pylist(), rows["path"].to_pylist(), strict=True)
+    paths = zip(rows["root"].to_pylist(), rows["path"].to_pylist(), strict=True)
     identities = map(published_as, rows["id"].to_pylist(), rows["source"].to_pylist())
     fields = {
         "row": pa.array(range(len(rows))),
-        "name": pa.array([name_of(*place) for place in places], pa.string()),
+        "name": pa.array([name_of(root, path) for root, path in paths], pa.string()),
         "identity": pa.array(identities, pa.string()),
     }
     kept = [name for name in rows.column_names if name not in LEFT_OUT]
@@ -107,7 +117,13 @@ def _said(onto: Ontology, statements: pa.ChunkedArray) -> pa.Array:
 
 
 def write(table: pa.Table, path: Path, how: str) -> None:
-    """Write a cohort as `parquet` or in a format of `AS_TEXT`, to a path from `replacing(private=True)`."""
+    """Write a cohort to a file.
+
+    Args:
+        table: Table from `cohort`.
+        path: Path from `replacing(private=True)`.
+        how: Format: `parquet`, or a key of `AS_TEXT`.
+    """
     if how == "parquet":
         index.write(table, path)
     else:
@@ -115,7 +131,7 @@ def write(table: pa.Table, path: Path, how: str) -> None:
 
 
 def as_csv(table: pa.Table) -> str:
-    """Return a CSV with a line per record. Codes and leaves are joined by spaces, statements by `;`."""
+    """Return a cohort as CSV. Codes and leaves are joined by spaces, and statements by semicolons."""
     text = StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(table.column_names)

@@ -1,6 +1,6 @@
-"""Columns of a corpus in Arrow's layout, which stores ten million names in two buffers.
+"""Columns of a corpus in Arrow's memory layout, which stores ten million names in two buffers.
 
-Shapes: M records, B of them, K beats.
+Shapes: M records, B selected records, K beats.
 """
 
 from collections.abc import Collection, Iterator, Sequence
@@ -12,14 +12,14 @@ import pyarrow.compute as pc
 from numpy.typing import ArrayLike, NDArray
 
 BLOCK_ROWS = 1 << 16
-"""Number of values that are Python objects at a time while a column is iterated."""
+"""Number of values that are converted to Python objects at a time while a column is iterated."""
 SHOWN = 10
 """Maximum number of texts in the `repr` of a column."""
 Text = TypeVar("Text", str, str | None)
 
 
 class Texts(Sequence[Text], Generic[Text]):
-    """Column of strings, None if unknown. A column equals a list of the same texts.
+    """Column of strings, with None for unknown values. A column equals a list of the same strings.
 
     Example:
         >>> names = Texts(pa.array(["a", "b", "a"]))
@@ -36,15 +36,15 @@ class Texts(Sequence[Text], Generic[Text]):
         return len(self.values)
 
     @overload
-    def __getitem__(self, place: int) -> Text: ...
+    def __getitem__(self, index: int) -> Text: ...
 
     @overload
-    def __getitem__(self, place: slice) -> "Texts[Text]": ...
+    def __getitem__(self, index: slice) -> "Texts[Text]": ...
 
-    def __getitem__(self, place: Any) -> Any:
+    def __getitem__(self, index: Any) -> Any:
         """Return a text, or a column for a slice."""
-        selected = self.values[place]
-        return Texts(selected) if isinstance(place, slice) else selected.as_py()
+        selected = self.values[index]
+        return Texts(selected) if isinstance(index, slice) else selected.as_py()
 
     def __repr__(self) -> str:
         few = [repr(text) for text in self[:SHOWN]]
@@ -68,13 +68,14 @@ class Texts(Sequence[Text], Generic[Text]):
 
     def among(self, values: Collection[str]) -> NDArray[np.bool_]:
         """Return whether each value is in a set, bool [M]."""
-        kind = self.values.type.value_type if pa.types.is_dictionary(self.values.type) else self.values.type
-        is_among = pc.is_in(self.values, value_set=pa.array(list(values), kind))
+        is_encoded = pa.types.is_dictionary(self.values.type)
+        value_type = self.values.type.value_type if is_encoded else self.values.type
+        is_among = pc.is_in(self.values, value_set=pa.array(list(values), value_type))
         return np.asarray(is_among.to_numpy(zero_copy_only=False), bool)
 
 
 class BeatColumn(Sequence[NDArray[np.int64]]):
-    """R-peaks of every record, ascending, int64 [K].
+    """Column with the R-peaks of each record, int64 [K], ascending.
 
     Example:
         >>> beats = BeatColumn(pa.array([[5, 9], [], [7]], pa.list_(pa.int32())))
@@ -93,21 +94,21 @@ class BeatColumn(Sequence[NDArray[np.int64]]):
         return len(self._ends) - 1
 
     @overload
-    def __getitem__(self, place: int) -> NDArray[np.int64]: ...
+    def __getitem__(self, index: int) -> NDArray[np.int64]: ...
 
     @overload
-    def __getitem__(self, place: slice) -> list[NDArray[np.int64]]: ...
+    def __getitem__(self, index: slice) -> list[NDArray[np.int64]]: ...
 
-    def __getitem__(self, place: Any) -> Any:
+    def __getitem__(self, index: Any) -> Any:
         """Return the R-peaks of a record, or a list of R-peaks for a slice."""
-        if isinstance(place, slice):
-            return [self[row] for row in range(*place.indices(len(self)))]
-        row = range(len(self))[place]
+        if isinstance(index, slice):
+            return [self[row] for row in range(*index.indices(len(self)))]
+        row = range(len(self))[index]
         return self._flat[self._ends[row] : self._ends[row + 1]].astype(np.int64)
 
     def padded(self, rows: ArrayLike) -> NDArray[np.int64]:
         """Return the R-peaks of selected records, int64 [B, K], padded with −1."""
         rows_B = np.asarray(rows, np.int64)
-        place_BK = self._ends[rows_B][:, None] + np.arange(self.most)
-        sample_BK = self._flat[np.minimum(place_BK, max(len(self._flat) - 1, 0))] if len(self._flat) else -1
-        return np.where(place_BK < self._ends[rows_B + 1][:, None], sample_BK, -1).astype(np.int64)
+        index_BK = self._ends[rows_B][:, None] + np.arange(self.most)
+        sample_BK = self._flat[np.minimum(index_BK, max(len(self._flat) - 1, 0))] if len(self._flat) else -1
+        return np.where(index_BK < self._ends[rows_B + 1][:, None], sample_BK, -1).astype(np.int64)

@@ -1,4 +1,4 @@
-"""Settings for preparing a corpus from records, and for sampling from it during training."""
+"""Settings for preparing a corpus, and for drawing records from it during training."""
 
 from typing import Annotated, Literal, Self
 
@@ -11,7 +11,10 @@ from marecg.settings import Settings, chosen, paper
 
 
 class _Cut(Settings):
-    """Rate and length of the window cut from a record. Saved files list them before the quality limits."""
+    """Sampling rate and length of the window that is cut from a record.
+
+    A base class of its own keeps these settings before the quality limits in saved files.
+    """
 
     fs: int = paper(500, "§sec:values", gt=0)
     window: int = paper(WINDOW, "§sec:values: L, the context and the trailing T_pred patches", gt=0)
@@ -69,12 +72,12 @@ class CorpusConfig(QualityLimits, _Cut):
 
     @property
     def seconds_read(self) -> float:
-        """Seconds of a recording that are read: the window and the margin after it."""
+        """Number of seconds that are read from a recording: the window and a margin after it."""
         return self.window / self.fs + self.margin
 
 
 class SamplingConfig(Settings):
-    """Settings of sampling: shares of sources, balance of leaves, sources without codes."""
+    """Settings for drawing records: shares of sources, balance of leaves, and sources without codes."""
 
     balance: float = chosen(0.0, "0 draws all records equally often, 1 all leaves equally often", ge=0)
     shares: dict[str, Annotated[float, Field(ge=0)]] = chosen({}, "share of each source in the drawn records")
@@ -86,7 +89,7 @@ class SamplingConfig(Settings):
     )
 
     def seeded(self, seed: int) -> Self:
-        """Return the settings for a run's seed. Each seed gives permuted codes another permutation."""
+        """Return the settings for a run with a seed. If codes are permuted, the permutation depends on it."""
         if self.codes_permuted is None:
             return self
         return self.model_copy(update={"codes_permuted": self.codes_permuted + seed})

@@ -20,14 +20,14 @@ HASH_FOLDS = 10
 
 
 class Sample(NamedTuple):
-    """Record for `MarEcg.forward`, with its label. A `DataLoader` makes batches with the same fields.
+    """Record with its label. A `DataLoader` makes batches with the same fields, for `MarEcg.forward`.
 
     Attributes:
         x: float32 [12, L] in mV, zero after the first `n_valid` samples.
         n_valid: Number of samples before the zero-padding.
         y: Label, 0 if unknown.
         known: False if the label is unknown.
-        fold: Fold, 0 to 9, the same for all records of a patient.
+        fold: Fold, 0 to 9. All records of a patient have the same fold.
     """
 
     x: Tensor
@@ -38,13 +38,19 @@ class Sample(NamedTuple):
 
 
 class RecordDataset(Dataset[Any]):
-    """Map-style dataset of `Sample`s, one per record.
+    """Map-style dataset with a `Sample` for each record.
 
-    `Corpus.torch` describes the `labels`. Invalid labels raise a `UsageError`. Each worker of a `DataLoader`
-    opens the corpus, and fetches the signals of a batch together.
+    Each worker of a `DataLoader` opens the corpus itself, and reads the signals of a batch in a single call.
+
+    Args:
+        corpus: Prepared corpus.
+        labels: Labels, as for `Corpus.torch`.
 
     Attributes:
-        folds: int64 [M], the fold of every record of the corpus.
+        folds: int64 [M], the fold of each record.
+
+    Raises:
+        UsageError: If the labels are invalid.
     """
 
     def __init__(self, corpus: Any, labels: ArrayLike | str | None = "leaves") -> None:
@@ -57,26 +63,26 @@ class RecordDataset(Dataset[Any]):
             labels = corpus.y.astype(np.float32) if labels == "leaves" else corpus.primary
         self.corpus, self.labels = corpus, np.asarray(labels)
         if len(self.labels) != len(corpus) or self.labels.dtype.kind not in "biuf":
-            given = f"{self.labels.dtype} {self.labels.shape} for {len(corpus)} records"
-            problem = f"labels must have one number, or one row of numbers, per record: got {given}"
+            found = f"{self.labels.dtype} {self.labels.shape} for {len(corpus)} records"
+            problem = f"labels must have one number, or one row of numbers, per record: got {found}"
             raise UsageError(problem)
         records = zip(corpus.sources, corpus.ids, corpus.patients, strict=True)
         names = [patient_of(source, patient) or f"{source}/{record}" for source, record, patient in records]
         self.folds = np.array([fold_of(name) for name in names], np.int64)
 
     def of_folds(self, *folds: int) -> Subset[Any]:
-        """Return the records of the given folds, for example `of_folds(8, 9)` for testing."""
+        """Return the records of some folds, for example `of_folds(8, 9)` for testing."""
         return Subset(self, np.flatnonzero(np.isin(self.folds, folds)).tolist())
 
     def __len__(self) -> int:
         return len(self.corpus)
 
     def __getitem__(self, record: int) -> Sample:
-        """Return a record by its index. Negative indices count from the end. Raises `IndexError`."""
+        """Return a record by its index. Negative indices count from the end."""
         return self.__getitems__([range(len(self))[record]])[0]
 
     def __getitems__(self, records: list[int]) -> list[Sample]:
-        """Return the records of a batch, as a `DataLoader` requests them."""
+        """Return the records of a batch. `DataLoader` calls this method."""
         rows = np.asarray(records)
         y = self.labels[rows]
         is_known = np.isfinite(y)
@@ -86,5 +92,8 @@ class RecordDataset(Dataset[Any]):
 
 
 def fold_of(name: str) -> int:
-    """Return the fold of a patient or record, 0 to 9, from a hash of its name."""
+    """Return the fold of a patient or record, 0 to 9, from a hash of its name.
+
+    The task `corpus` trains on folds 0 to 5, validates on folds 6 and 7, and tests on folds 8 and 9.
+    """
     return int(HASH_FOLDS * (int.from_bytes(hashlib.sha256(name.encode()).digest()[:8]) / 2**64))

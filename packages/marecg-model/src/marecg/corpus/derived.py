@@ -1,4 +1,4 @@
-"""Corpora derived from another corpus: a subset of its records, or all records under another graph.
+"""Derive a corpus from another: a subset of its records, or all records with the labels of another graph.
 
 Shapes: C leads, L samples, M records, N concepts, n records of a shard.
 """
@@ -28,9 +28,9 @@ _STAYS = ["root", "path", "codes", "signal_hash"]
 
 
 def write_subset(corpus: Corpus, rows: Sequence[int], out: Path, text: str) -> None:
-    """Write selected records as a new corpus, with labels, routing and settings of the original.
+    """Write selected records as a new corpus, with the labels, routing and settings of the original.
 
-    An existing corpus that was made by the same call is left unchanged.
+    If the same call has already written the corpus, it is left unchanged.
 
     Args:
         corpus: Original corpus.
@@ -39,16 +39,16 @@ def write_subset(corpus: Corpus, rows: Sequence[int], out: Path, text: str) -> N
         text: Expression that selected the records, stored in `corpus.json` as `where`.
 
     Raises:
-        UsageError: If there are no rows, or `out` holds something else.
+        UsageError: If there are no rows, or `out` contains something else.
         OutputError: If `out` can't be written.
     """
     if not len(rows):
         raise UsageError("no record matches, so no corpus was written", remedy="Use a less strict expression")
-    size, places = corpus.config.shard, np.arange(len(rows))
+    size, numbers = corpus.config.shard, np.arange(len(rows))
     table = index.of(corpus.folder).take(pa.array(rows))
-    table = _with_columns(table, shard=places // size, row=places % size)
+    table = _with_columns(table, shard=numbers // size, row=numbers % size)
     shards = {
-        f"{first // size:05d}.npy": len(rows[first : first + size]) for first in places[::size].tolist()
+        f"{first // size:05d}.npy": len(rows[first : first + size]) for first in numbers[::size].tolist()
     }
     settings = read_about(corpus.folder) | {"shards": shards, "where": text, index.HASH: None}
     if _holds(out, settings, table):
@@ -57,7 +57,7 @@ def write_subset(corpus: Corpus, rows: Sequence[int], out: Path, text: str) -> N
     refuse_others(out, lambda _: False)
     with replacing(out, private=True) as temporary:
         (temporary / "shards").mkdir(parents=True)
-        for first, name in zip(places[::size].tolist(), shards, strict=True):
+        for first, name in zip(numbers[::size].tolist(), shards, strict=True):
             signals_nCL = corpus.stored(rows[first : first + size])
             np.save(temporary / "shards" / name, signals_nCL, allow_pickle=False)
         sources = table["source"].to_pylist()
@@ -70,16 +70,24 @@ def _holds(out: Path, settings: dict[str, Any], rows: pa.Table) -> bool:
     try:
         about = read_about(out)
         return about | {index.HASH: None} == settings and index.of(Corpus.open(out).folder).equals(rows)
-    except (CorpusError, OSError):  # no corpus, something else, or a damaged corpus
+    except (CorpusError, OSError):  # there is no corpus, or it is damaged
         return False
 
 
 def relabelled(corpus: Corpus, graph: Ontology, out: Path) -> Corpus:
-    """Return a corpus of the same records with the labels of another graph, as if prepared under that graph.
+    """Write a corpus with the same records and the labels of another graph, and return it.
 
-    Its shards are hard links to the original files. An existing corpus that was made by the same call is left
-    unchanged. Raises `CorpusError` if the folder holds something else, and `OutputError` if it can't be
-    written.
+    The result is the same as if the records had been prepared with that graph. Shards are hard links to the
+    original files. If the same call has already written the corpus, it is left unchanged.
+
+    Args:
+        corpus: Original corpus.
+        graph: Ontology of the new labels.
+        out: Folder of the new corpus.
+
+    Raises:
+        CorpusError: If the folder contains something else.
+        OutputError: If the folder can't be written.
     """
     with locked(out.parent, "relabelled in"):
         if not out.exists():
@@ -87,8 +95,8 @@ def relabelled(corpus: Corpus, graph: Ontology, out: Path) -> Corpus:
                 _relabel(corpus, graph, temporary)
         made = Corpus.open(out)
     same_graph = made.ontology().bundle_sha256 == graph.bundle_sha256
-    mine, theirs = (index.of(copy.folder, _STAYS) for copy in (made, corpus))
-    if not (same_graph and mine.equals(theirs)):
+    new_rows, original_rows = (index.of(each.folder, _STAYS) for each in (made, corpus))
+    if not (same_graph and new_rows.equals(original_rows)):
         problem = "already has a corpus with other records, other codes or another graph"
         raise CorpusError(problem, where=out, remedy="Remove it, or choose another folder")
     return made
@@ -115,10 +123,10 @@ def _relabel(corpus: Corpus, graph: Ontology, out: Path) -> None:
 
 
 def _with_columns(rows: pa.Table, **columns: Any) -> pa.Table:
-    """Return the rows with the values of some columns replaced."""
+    """Return the rows with new values in some columns."""
     for name, values in columns.items():
-        place = rows.schema.get_field_index(name)
-        rows = rows.set_column(place, rows.field(place), pa.array(values, rows.field(place).type))
+        number = rows.schema.get_field_index(name)
+        rows = rows.set_column(number, rows.field(number), pa.array(values, rows.field(number).type))
     return rows
 
 

@@ -1,6 +1,7 @@
-"""Resumable, verified download of a dataset from its publisher (`marecg data get`).
+"""Download a dataset from its publisher (`marecg data get`). Downloads can be resumed.
 
-A file gets its final name only after its checksum matches the publisher's. Unfinished files end in `.part`.
+A file gets its final name only after its checksum matches the publisher's checksum. The names of unfinished
+files end in `.part`.
 """
 
 import hashlib
@@ -30,11 +31,11 @@ from marecg.base.progress import Progress, shown
 from marecg.errors import EcgError, InputError, OutputError
 
 CONNECTIONS = 4
-"""Number of simultaneous downloads. For PhysioNet's small files, the network is slower than the disk."""
+"""Number of simultaneous downloads. With a single connection, PhysioNet's many small files take too long."""
 ATTEMPTS = 3
 """Number of attempts for a file before the download fails."""
 TIMEOUT = (10, 60)
-"""Timeouts in seconds: for a connection, and between two pieces of a response."""
+"""Timeouts in seconds: for opening a connection, and between two pieces of a response."""
 PIECE = 1 << 16
 """Bytes written at a time. An interrupted download loses at most this much of a file."""
 LONGEST_LIST = 512 << 20
@@ -44,14 +45,14 @@ LONGEST_DATASET = 200.0
 LONGEST_NAME, LONGEST_PATH = 240, 3000
 """Maximum bytes of a file name and of a path.
 
-File systems allow 255 and 4096, but `.part` and the folder need some of them.
+File systems allow 255 and 4096 bytes, but `.part` and the folder's own path need some of them.
 """
 ALGORITHMS = ("md5", "sha1", "sha256", "sha512")
 
 
 @dataclass(frozen=True, slots=True)
 class Remote:
-    """File to download: path below the dataset's folder, address, and checksum."""
+    """File to download: its path below the dataset's folder, its address, and its checksum."""
 
     path: str
     url: str
@@ -67,18 +68,21 @@ def get(
     verify: bool = False,
     progress: Progress = shown,
 ) -> Path:
-    """Download a dataset into a folder of its name in `out`, or continue a download. Return the folder.
+    """Download a dataset, or continue an interrupted download.
 
     Args:
         dataset: Dataset to download.
-        out: Parent of the dataset's folder.
-        base: Another address of the files, for example a mirror's.
-        verify: Check existing files, and replace files with a wrong checksum.
+        out: Parent folder. The dataset's folder in it has the name of the dataset.
+        base: Address of a mirror. The publisher's address if None.
+        verify: Whether to check the files that exist, and replace files with a wrong checksum.
         progress: Progress display.
 
+    Returns:
+        Folder of the dataset.
+
     Raises:
-        InputError: If programs can't download the dataset, or the publisher can't be reached or sends an
-            unexpected response. If a checksum is wrong, or a listed path lies outside the folder.
+        InputError: If the dataset can be downloaded only by hand, the publisher can't be reached or sends an
+            unexpected response, a checksum is wrong, or a listed path is outside the folder.
         CorpusError: If another process is downloading the dataset.
         OutputError: If a file can't be written.
     """
@@ -179,9 +183,10 @@ def _answer(session: requests.Session, url: str, have: int = 0) -> requests.Resp
 
 
 def _pieces(answer: requests.Response, most: float) -> Iterator[bytes]:
-    """Yield a response's content in pieces, at most `most` bytes in total.
+    """Yield the content of a response in pieces.
 
-    Raises `requests.RequestException` if the connection breaks, and `InputError` if the content is longer.
+    Raises `requests.RequestException` if the connection breaks, and `InputError` if the content is longer
+    than `most` bytes.
     """
     received = 0
     try:
@@ -198,7 +203,7 @@ def _pieces(answer: requests.Response, most: float) -> Iterator[bytes]:
 
 
 def _fetch(session: requests.Session, remote: Remote, target: Path, most: float) -> int:
-    """Download a file, or continue a partial download. Return the number of bytes received."""
+    """Download a file, or continue a partial download, and return the number of bytes received."""
     part = target.with_name(f"{target.name}.part")
     received = 0
     for _ in range(ATTEMPTS):
@@ -242,7 +247,7 @@ def _digest(path: Path, algorithm: str) -> str:
 
 
 def _inside(folder: Path, path: str) -> Path:
-    """Return the path of a listed file. Raises `InputError` if it is invalid or outside the folder."""
+    """Return the local path of a listed file. Raises `InputError` if it is invalid or outside the folder."""
     parts, problem = PurePosixPath(path).parts, ""
     odd = not path.isprintable() or any(len(part.encode()) > LONGEST_NAME for part in parts)
     if odd or len(path.encode()) > LONGEST_PATH:
@@ -256,18 +261,20 @@ def _inside(folder: Path, path: str) -> Path:
 
 
 def _refuse_nested(paths: Iterable[str], where: Path) -> None:
-    """Check that no path is both a file and a folder of another path. Raises `InputError`."""
+    """Raise `InputError` if a path is both a file and the folder of another file."""
     files = set(paths)
     for path in files:
         while path := path.rpartition("/")[0]:
             if path in files:
-                raise InputError(f"has both a file and a folder {path[:80]!r}", where=where, remedy=_DISTRUST)
+                problem = f"has both a file and a folder {path[:80]!r}"
+                raise InputError(problem, where=where, remedy=_DISTRUST)
 
 
 def _unpack(archive: Path, folder: Path, listed: Collection[str]) -> None:
-    """Unpack the missing files of an archive, except listed files, which have the publisher's checksums.
+    """Unpack the files of an archive that are missing in the folder.
 
-    Raises `InputError` if the archive is damaged, or names impossible files.
+    Listed files are never unpacked, because they have checksums of their own. Raises `InputError` if the
+    archive is damaged, or contains a path outside the folder.
     """
     remedy = "Remove it, and download it again"
     try:
@@ -279,8 +286,8 @@ def _unpack(archive: Path, folder: Path, listed: Collection[str]) -> None:
             for member, target in zip(members, targets, strict=True):
                 if target == archive:
                     raise InputError("contains a file with its own name", where=archive, remedy=_DISTRUST)
-                is_whole = target.is_file() and target.stat().st_size == member.file_size
-                if not is_whole and target.relative_to(folder).as_posix() not in listed:
+                is_complete = target.is_file() and target.stat().st_size == member.file_size
+                if not is_complete and target.relative_to(folder).as_posix() not in listed:
                     with replacing(target) as new, content.open(member) as source, new.open("wb") as file:
                         for piece in _unpacked(source, archive, remedy):
                             file.write(piece)
@@ -291,7 +298,7 @@ def _unpack(archive: Path, folder: Path, listed: Collection[str]) -> None:
 
 
 def _unpacked(source: IO[bytes], archive: Path, remedy: str) -> Iterator[bytes]:
-    """Yield the pieces of a member. Raises `InputError` if the packed bytes are damaged."""
+    """Yield the content of an archive's file in pieces. Raises `InputError` if it is damaged."""
     try:
         yield from iter(partial(source.read, PIECE), b"")
     except (OSError, EOFError, ValueError, zipfile.BadZipFile, zlib.error, lzma.LZMAError) as error:
@@ -299,7 +306,7 @@ def _unpacked(source: IO[bytes], archive: Path, remedy: str) -> Iterator[bytes]:
 
 
 def _first(error: BaseException) -> str:
-    """Return the innermost cause of an error that wraps other errors."""
+    """Return the first line of the error that caused a chain of errors."""
     while error.__context__ is not None and error.__context__ is not error:
         error = error.__context__
     return str(error).splitlines()[0][:120] if str(error) else type(error).__name__

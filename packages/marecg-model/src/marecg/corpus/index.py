@@ -1,4 +1,4 @@
-"""Index of a prepared corpus, with a row in `index.parquet` for each kept record."""
+"""Read and write the index of a prepared corpus: `index.parquet`, with a row for each kept record."""
 
 import json
 from collections.abc import Mapping
@@ -17,7 +17,7 @@ from marecg.errors import CorpusError
 
 FILE, ABOUT = "index.parquet", "corpus.json"
 FORMAT = 1
-"""Version of the folder's layout. Readers accept no other version."""
+"""Version of the folder's layout. Other versions are refused."""
 
 AGAIN = "Remove the corpus and prepare it again"
 """Remedy for a damaged corpus."""
@@ -26,10 +26,10 @@ MOST_JSON_BYTES = 1 << 28
 """Maximum bytes of corpus.json and report.json. A quarantined record takes about 200 bytes in a report."""
 
 HASH = "index_sha256"
-"""Key of the index's SHA-256 in corpus.json. The index has a hash of each signal."""
+"""Key in corpus.json for the SHA-256 of the index. The index in turn has a hash of each signal."""
 
 ONTOLOGY = "ontology.json"
-"""File in the corpus folder with the graph and the routing of the labels."""
+"""File in the corpus folder with the concept graph and the routing that produced the labels."""
 
 SCHEMA = pa.schema(
     [
@@ -66,7 +66,7 @@ SCHEMA = pa.schema(
 )
 
 LEAST = {"primary": -1} | dict.fromkeys(("shard", "row", "n_valid", "leaves", "rpeaks", "fs", "length"), 0)
-"""Minimum values of numeric columns that must not have nulls."""
+"""Minimum values of numeric columns. These columns must not have nulls."""
 
 
 def table(rows: list[dict[str, Any]]) -> pa.Table:
@@ -75,16 +75,23 @@ def table(rows: list[dict[str, Any]]) -> pa.Table:
 
 
 def write(rows: pa.Table, path: Path) -> None:
-    """Write an index table to a path from `replacing(..., private=True)`. Equal rows give equal bytes."""
+    """Write an index table to a path from `replacing(private=True)`. Equal rows give equal bytes."""
     pq.write_table(
         rows.combine_chunks(), path, compression="zstd", row_group_size=1 << 16, write_page_checksum=True
     )
 
 
 def read(path: Path, columns: list[str] | None = None, sha256: str | None = None, **most: int) -> pa.Table:
-    """Read an index file, or selected columns. `most` holds the maximum values of columns by name.
+    """Read an index file.
 
-    Raises `CorpusError` if the file is missing or damaged, or has another hash than `sha256`.
+    Args:
+        path: Path of the file.
+        columns: Columns to read. All columns if None.
+        sha256: Expected hash of the file. Not checked if None.
+        **most: Maximum values of columns, by name.
+
+    Raises:
+        CorpusError: If the file is missing or damaged, or has another hash.
     """
     refuse_pipe(path, AGAIN, CorpusError)
     tables = parquet_batches(path, columns, where=path, remedy=AGAIN, error=CorpusError)
@@ -105,10 +112,10 @@ def read(path: Path, columns: list[str] | None = None, sha256: str | None = None
 
 def _as_stated(rows: pa.Table) -> pa.Table:
     """Cast columns to the float types of the schema, because another program may have written other types."""
-    for place, field in enumerate(rows.schema):
+    for number, field in enumerate(rows.schema):
         stated = SCHEMA.field(field.name).type if field.name in SCHEMA.names else field.type
         if stated != field.type and pa.types.is_floating(stated):
-            rows = rows.set_column(place, field.name, rows[field.name].cast(stated))
+            rows = rows.set_column(number, field.name, rows[field.name].cast(stated))
     return rows
 
 
@@ -121,27 +128,30 @@ def complete(folder: Path, settings: Mapping[str, Any], rows: pa.Table) -> None:
 
 
 def write_json(value: Any, path: Path) -> None:
-    """Write JSON atomically, unreadable for other users because it may name records. Raises `OutputError`."""
+    """Write a JSON file atomically. Other users can't read it, because it may contain record names.
+
+    Raises `OutputError` if the file can't be written.
+    """
     write_text(path, json.dumps(value, indent=1, ensure_ascii=False) + "\n", private=True)
 
 
 def read_json(path: Path) -> Any:
-    """Read a JSON file of a corpus. Raises `CorpusError`."""
+    """Read a JSON file of a corpus. Raises `CorpusError` if it is missing or damaged."""
     return documents.read_json(path, AGAIN, CorpusError, MOST_JSON_BYTES)
 
 
 def names(rows: pa.Table) -> list[str]:
-    """Return the names of records in reports, made of root and path."""
+    """Return the names of records for reports: root, `/` and path."""
     columns = (rows[name].to_pylist() for name in ("root", "path"))
     return [f"{root}/{path}" for root, path in zip(*columns, strict=True)]
 
 
 def of(folder: str | Path, columns: list[str] | None = None) -> pa.Table:
-    """Read the index of a corpus, or selected columns. Raises the errors of `read`."""
+    """Read the index of a corpus, or selected columns. Raises as `read` does."""
     return read(Path(folder) / FILE, columns)
 
 
 def schema(folder: str | Path) -> pa.Schema:
-    """Return the schema of a corpus' index. Raises the errors of `read`."""
+    """Return the schema of a corpus' index. Raises as `read` does."""
     of(folder, ["id"])
     return pq.read_schema(Path(folder) / FILE)

@@ -19,15 +19,18 @@ from marecg.corpus.supervision import FOLDER as SUPERVISION
 logger = logging.getLogger(__name__)
 
 INTERVALS = ("rate", "p", "pr", "qrs", "qt", "qtc", "axis")
-"""Columns in beats per minute, milliseconds and degrees. Null if a record gives no value (`measure`)."""
+"""Columns, in beats per minute, milliseconds and degrees. A value is null if it can't be measured."""
 SCHEMA = pa.schema([*((name, pa.float64()) for name in INTERVALS), ("signal_hash", pa.string())])
 BLOCK_RECORDS = 64
 MEASURED_BY = 6
-"""Version of the measurement. Intervals from other versions are measured again."""
+"""Version of the measurement. Stored intervals of other versions aren't used."""
 
 
 def intervals(corpus: Corpus) -> pa.Table:
-    """Return a table of `INTERVALS` with a row per record. Read it from the corpus' cache, or measure it."""
+    """Return a table of `INTERVALS` with a row per record.
+
+    The table is read from the corpus. If it isn't there, intervals are measured, and stored if possible.
+    """
     path = corpus.folder / SUPERVISION / f"intervals-{MEASURED_BY}.parquet"
     hashes = index.of(corpus.folder, ["signal_hash"])["signal_hash"]
     if path.is_file():

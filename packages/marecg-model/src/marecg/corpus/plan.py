@@ -1,11 +1,11 @@
-"""Plan of a preparation, fixed before it starts: candidates, shards, and paths of the files.
+"""Plan a preparation before it starts: candidates, shards, and paths of the files.
 
-corpus.json      config, leads, unit and ontology; written last, so a folder with it is complete
+corpus.json      config, leads, unit and ontology; written last, so a corpus with this file is complete
 ontology.json    the graph and the routing of the labels
 index.parquet    one row per kept record (index.py)
 report.json      numbers of kept and quarantined records, with reasons (account.py)
 shards/*.npy     int16 [records, 12, window], 1 µV per unit
-building/        only during preparation: the plan, and each finished shard's part of index and report
+building/        only during preparation: the plan, and the index rows and report of each finished shard
 """
 
 import hashlib
@@ -44,21 +44,19 @@ _WORDS = {
     "arrays": "array layout",
     "codes": "code table",
 }
-"""Keys of a manifest, and the words for them in an error."""
+"""Keys of a manifest, with the words that error messages use for them."""
 
 
 @dataclass(frozen=True)
 class Plan:
-    """Candidates in order, divided into shards, and all settings that identify the corpus.
-
-    Equal plans write equal bytes.
+    """Plan of a preparation. Equal plans write equal bytes.
 
     Attributes:
         out: Folder of the corpus.
-        candidates: Records to prepare, in order.
+        candidates: Records to prepare, in order. They are divided into shards.
         config: Settings for preparing records.
         settings: Content of `corpus.json` that is known before the preparation.
-        ontology: Source of the labels.
+        ontology: Ontology of the labels.
     """
 
     out: Path
@@ -77,7 +75,16 @@ class Plan:
         layout: Layout | None = None,
         codes: dict[str, Any] | None = None,
     ) -> "Plan":
-        """Plan a corpus. `layout` is the given layout of arrays, and `codes` describes the code table."""
+        """Plan a corpus.
+
+        Args:
+            out: Folder of the corpus.
+            candidates: Records to prepare, in order.
+            config: Settings for preparing records.
+            ontology: Ontology of the labels.
+            layout: Layout of arrays among the sources.
+            codes: Description of the code table.
+        """
         settings = {
             "format": index.FORMAT,
             "config": config.model_dump(mode="json"),
@@ -112,7 +119,7 @@ class Plan:
         return self.out / "shards" / f"{number:05d}.npy"
 
     def growing_file(self, number: int) -> Path:
-        """Return a new path for a growing shard, which workers of a killed call can't know."""
+        """Return a new path for an unfinished shard. The workers of a killed call can't write to it."""
         return self.building / f".{number:05d}-{os.urandom(8).hex()}.npy"
 
     def rows_file(self, number: int) -> Path:
@@ -120,21 +127,21 @@ class Plan:
         return self.building / f"{number:05d}.parquet"
 
     def quarantine_file(self, number: int) -> Path:
-        """Return the path of a shard's quarantined records, the last file of a shard to be written."""
+        """Return the path of a shard's quarantined records. This file is written last."""
         return self.building / f"{number:05d}.json"
 
     def begin(self) -> bool:
-        """Set up the folder for a new or continued preparation. Return whether the corpus is complete.
+        """Set up the folder for a new or continued preparation, and return whether the corpus is complete.
 
-        Raises `CorpusError` if the folder holds something else, or a corpus of another plan.
+        Raises `CorpusError` if the folder contains something else, or a corpus of another plan.
         """
         complete, begun = self.out / "corpus.json", self.building / "plan.json"
         manifest = next((path for path in (complete, begun) if path.is_file()), None)
         if manifest is None:
             paths = [*self.out.glob("[!.]*"), *self.building.glob("[!.]*")]  # hidden files are left over
-            others = [path.name for path in paths if path != self.building]
-            if others:
-                problem = f"is not empty ({', '.join(sorted(others)[:3])}) and has no corpus"
+            unknown = [path.name for path in paths if path != self.building]
+            if unknown:
+                problem = f"is not empty ({', '.join(sorted(unknown)[:3])}) and has no corpus"
                 raise CorpusError(problem, where=self.out, remedy="Choose another folder")
             write_json(self.settings, begun)
         elif problem := self._difference(read_json(manifest)):
@@ -142,20 +149,20 @@ class Plan:
             raise CorpusError(f"already has a corpus with {problem}", where=self.out, remedy=remedy)
         else:
             self.tidy()
-            if manifest == complete and self._is_whole() and not self._reopened():
+            if manifest == complete and self._is_undamaged() and not self._reopened():
                 return True
         self.ontology.save(self.out / ONTOLOGY)
         return False
 
     def tidy(self) -> None:
-        """Remove the unfinished files of this call and of killed calls."""
+        """Remove unfinished files, also those of killed calls."""
         for folder in (self.out, self.building, self.out / "shards"):
             remove_left_over(folder, alone=True)
         for growing in self.building.glob(".*.npy"):
             growing.unlink(missing_ok=True)
 
     def has_finished(self, number: int) -> bool:
-        """Return whether a shard's three files are present and valid. A power cut can leave an empty file."""
+        """Return whether the three files of a shard are complete. After a power cut, a file may be empty."""
         try:
             quarantined = read_json(self.quarantine_file(number))
             rows = index.read(self.rows_file(number), ["signal_hash"]).num_rows
@@ -164,8 +171,8 @@ class Plan:
             return False
         return bool(rows + len(quarantined) == len(self.shard(number)))
 
-    def _is_whole(self) -> bool:
-        """Return whether a corpus with `corpus.json` is undamaged. If damaged, restart its preparation."""
+    def _is_undamaged(self) -> bool:
+        """Return whether a complete corpus is undamaged. If it is damaged, mark it as unfinished."""
         try:
             Corpus.open(self.out)
             read_report(self.out)
@@ -177,7 +184,7 @@ class Plan:
         return True
 
     def _reopened(self) -> bool:
-        """Reopen a complete corpus if records were unavailable. Return whether it was reopened.
+        """Mark a complete corpus as unfinished if records were unavailable. Return whether there were any.
 
         Shards without unavailable records stay finished.
         """
@@ -187,8 +194,8 @@ class Plan:
         rows = index.of(self.out)
         entries = {(entry.root, entry.path): entry for entry in records}
         for number in range(len(self)):
-            places = [(candidate.root_name, candidate.path) for candidate in self.shard(number)]
-            quarantined = [entries[place] for place in places if place in entries]
+            paths = [(candidate.root_name, candidate.path) for candidate in self.shard(number)]
+            quarantined = [entries[path] for path in paths if path in entries]
             if all(entry.reason != Reason.unavailable for entry in quarantined):
                 with replacing(self.rows_file(number), private=True) as temporary:
                     index.write(rows.filter(pc.equal(rows["shard"], number)), temporary)
@@ -198,27 +205,27 @@ class Plan:
         return True
 
     def _difference(self, manifest: Any) -> str:
-        """Describe the differences between the corpus in the folder and the plan. Empty if they are equal."""
+        """Describe how the corpus in the folder differs from the plan. The text is empty if it doesn't."""
         if not isinstance(manifest, dict):
             manifest = {"ontology_sha256": self.settings["ontology_sha256"]}
         if manifest.get("ontology_sha256") != self.settings["ontology_sha256"]:
             carried = self.out / ONTOLOGY
             theirs = ecg_ontology.load(carried).difference(self.ontology) if carried.is_file() else ()
             return f"another ontology{': ' if theirs else ''}{in_short(theirs)}"
-        if isinstance(manifest.get("config"), dict):  # new settings have their defaults
+        if isinstance(manifest.get("config"), dict):  # an older manifest lacks new settings: use defaults
             manifest |= {"config": CorpusConfig().model_dump(mode="json") | manifest["config"]}
         words = [word for key, word in _WORDS.items() if manifest.get(key) != self.settings[key]]
         return f"other {' and '.join(words)}" if words else ""
 
 
 def _begun_with(out: Path) -> dict[str, Any] | None:
-    """Return the settings of the finished or unfinished corpus in a folder. None if there is no corpus."""
+    """Return the settings of the finished or unfinished corpus in a folder, or None if there is no corpus."""
     paths = (out / "corpus.json", out / "building" / "plan.json")
     manifest = next((read_json(path) for path in paths if path.is_file()), None)
     return manifest if isinstance(manifest, dict) else None
 
 
 def routing_sha256(ontology: Ontology) -> str:
-    """Return a hash of the leaves of all codes. The hash of the enumeration doesn't cover them."""
+    """Return a hash of the routing of all codes. The hash of the enumeration doesn't cover the routing."""
     table = "\n".join(f"{code} {ontology.route(code).leaves}" for code in sorted(ontology.codes))
     return hashlib.sha256(table.encode()).hexdigest()

@@ -1,7 +1,7 @@
-"""Preparation of a corpus from folders of records (`marecg prepare`). plan.py lists the files of a corpus.
+"""Prepare a corpus from folders of records (`marecg prepare`). plan.py lists the files of a corpus.
 
-The candidates have a fixed order and are divided into shards. A finished shard never changes. So an
-interrupted preparation continues with the first missing shard, and writes the same bytes as an uninterrupted
+The candidates have a fixed order and are divided into shards. A finished shard never changes. An interrupted
+preparation therefore continues with the first missing shard. It writes the same bytes as an uninterrupted
 preparation.
 
 Shapes: C leads, L samples, n records.
@@ -44,7 +44,7 @@ from marecg.errors import Reason
 logger = logging.getLogger(__name__)
 
 TASK_RECORDS = 32
-"""Records per task: enough to outweigh the cost of passing on a task, but far fewer than a shard."""
+"""Number of records per task. With fewer records, the overhead of a task would matter."""
 
 
 def prepare(
@@ -63,18 +63,18 @@ def prepare(
     """Prepare a corpus, or continue an interrupted preparation.
 
     Args:
-        sources: Folders with WFDB records in CinC style, PTB-XL releases, folders that contain these, array
-            files, or fsspec addresses of any of these.
+        sources: Folders of records, such as WFDB files or a PTB-XL release, array files, or fsspec addresses
+            of folders or files. Subfolders are searched.
         out: Corpus folder, either new or started by the same call. If it is an address, the complete corpus
             is uploaded there (`copies.upload`).
         config: Settings for preparing records.
-        only: Collections to include, for example `georgia`. All by default.
+        only: Names of collections to include, for example `georgia`. All collections if empty.
         jobs: Number of processes. −1 starts a process per core, if there is enough work.
         cluster: Address of a Dask scheduler whose workers do the work instead. The workers must see the
             sources under the same paths.
         layout: Layout of arrays among the sources. Without it, arrays in folders are skipped.
-        codes: Table of codes that replace the codes in the files (`codes.with_codes`), or mapping of the
-            statements in the files to additional codes.
+        codes: Table of codes, which replace the codes in the files (`codes.with_codes`). Or a mapping from
+            statements in the files to codes, which are added.
         ontology: Source of the concept graph used to label records; see `ecg_ontology.load`.
         profile: Profile of the routing used to label records; see `ecg_ontology.load`.
 
@@ -82,11 +82,11 @@ def prepare(
         Numbers of kept and quarantined records, with reasons. `report.json` has the same content.
 
     Raises:
-        CorpusError: If there are no records, a source can't be listed, the output is in use or holds
+        CorpusError: If there are no records, a source can't be listed, the output is in use or contains
             something else, the cluster can't be reached, or a process was killed.
         SourceError: If the ontology can't be read.
         OutputError: If the output can't be written.
-        UsageError: If an array doesn't have the layout, or the layout doesn't have the twelve leads.
+        UsageError: If an array doesn't match the layout, or the layout doesn't have the twelve leads.
     """
     check_jobs(jobs)
     config = config or CorpusConfig()
@@ -100,10 +100,12 @@ def prepare(
     if isinstance(codes, CodeMapping):
         candidates = [replace(candidate, stated=StatementCodes(codes)) for candidate in candidates]
     elif codes is not None:
-        signals = [one for one in candidates if one.file != codes.path.resolve()]  # a table isn't an array
+        table = codes.path.resolve()  # may be in a source folder, and look like a file of signals
+        signals = [candidate for candidate in candidates if candidate.file != table]
         candidates, account = with_codes(signals, codes, graph)
     if config.windows != "1":
-        candidates = [part for _, part in in_parts(((None, one) for one in candidates), config.starts)]
+        unlabelled = ((None, candidate) for candidate in candidates)
+        candidates = [part for _, part in in_parts(unlabelled, config.starts)]
     origin = codes.about if codes else None
     with upload(str(out), index.ABOUT) if is_remote(out) else nullcontext(Path(out)) as folder:
         plan = Plan.of(folder, candidates, config, graph, layout, origin)
@@ -128,9 +130,10 @@ def prepare(
 
 
 def _write_shards(plan: Plan, tell: Tell, *, in_place: bool) -> None:
-    """Write every missing shard, using the processes of joblib's `parallel_config`.
+    """Write every missing shard, with the processes of joblib's `parallel_config`.
 
-    If `in_place`, the processes write into the corpus' folder. Otherwise, they send the signals back.
+    If `in_place` is True, the processes write signals into the corpus' folder. Otherwise, they send the
+    signals back to this process.
     """
     numbers = range(len(plan))
     missing = [number for number in numbers if not plan.has_finished(number)]
@@ -167,7 +170,7 @@ def _write_shards(plan: Plan, tell: Tell, *, in_place: bool) -> None:
 
 
 def _blocks(candidates: Sequence[Candidate]) -> Iterator[tuple[int, Sequence[Candidate]]]:
-    """Yield a shard's candidates in blocks, each with the position of its first candidate."""
+    """Yield the candidates of a shard in blocks, each with the number of its first candidate."""
     for first in range(0, len(candidates), TASK_RECORDS):
         yield first, candidates[first : first + TASK_RECORDS]
 
@@ -179,9 +182,15 @@ def _write_shard(
     shard: ShardWriter,
     earlier: dict[str, str] | None,
 ) -> None:
-    """Finish a shard: write signals as they arrive, then rows. Quarantined records come last, as a mark.
+    """Finish a shard: write its signals as they arrive, then its rows, then its quarantined records.
 
-    If `earlier` has the names of earlier records by signal hash, duplicates of these records are left out.
+    Args:
+        plan: Plan of the preparation.
+        number: Number of the shard.
+        blocks: Prepared records of this shard and of later shards.
+        shard: Writer of the shard.
+        earlier: Names of earlier records by signal hash. Duplicates of them are quarantined. If None,
+            duplicates are kept.
     """
     rows: list[pa.Table] = []
     quarantined: list[dict[str, str]] = []
@@ -189,8 +198,8 @@ def _write_shard(
     with replacing(plan.signals_file(number), private=True) as temporary:
         for first, _ in _blocks(plan.shard(number)):
             block = next(blocks)
-            for place, part in [(0, block)] if earlier is None else _distinct(block, earlier):
-                shard.compact(part, first + place, written)
+            for offset, part in [(0, block)] if earlier is None else _distinct(block, earlier):
+                shard.compact(part, first + offset, written)
                 rows.append(index.table(_labelled(part.rows, plan.ontology, number, written)))
                 quarantined += part.quarantined
                 written += len(part.rows)
@@ -202,17 +211,20 @@ def _write_shard(
 
 
 def _distinct(block: PreparedRecords, earlier: dict[str, str]) -> Iterator[tuple[int, PreparedRecords]]:
-    """Yield each record of a block with its place, if it isn't a duplicate; then the quarantined records."""
+    """Yield the number of each record in a block that isn't a duplicate, with the record.
+
+    The last item has all quarantined records, including the duplicates.
+    """
     quarantined = list(block.quarantined)
-    for place, row in enumerate(block.rows):
+    for number, row in enumerate(block.rows):
         name = f"{row['root']}/{row['path']}"
         twin = earlier.setdefault(row["signal_hash"], name)
         if twin == name:
-            yield place, PreparedRecords([row], block.signals_nCL[place : place + 1], [])
+            yield number, PreparedRecords([row], block.signals_nCL[number : number + 1], [])
         else:
             entry = {key: row[key] for key in ("source", "root", "path")}
             quarantined.append(
-                entry | {"reason": Reason.duplicate.value, "message": f"has the signal of {twin}"}
+                entry | {"reason": Reason.duplicate.value, "message": f"has the same signal as {twin}"}
             )
     yield 0, PreparedRecords([], block.signals_nCL[:0], quarantined)
 
@@ -223,13 +235,16 @@ def _labelled(
     y = ontology.leaf_multi_hot([row["codes"] for row in rows], strict=None)
     labels = zip(y, ontology.primary(y).tolist(), strict=True)
     return [
-        row | {"shard": shard, "row": place, "leaves": np.flatnonzero(leaves).tolist(), "primary": primary}
-        for place, (row, (leaves, primary)) in enumerate(zip(rows, labels, strict=True), start=first)
+        row | {"shard": shard, "row": number, "leaves": np.flatnonzero(leaves).tolist(), "primary": primary}
+        for number, (row, (leaves, primary)) in enumerate(zip(rows, labels, strict=True), start=first)
     ]
 
 
 def _complete(plan: Plan, codes: CodeAccount | CodeMapping | None) -> None:
-    """Combine the parts of the shards. Write `corpus.json` last, because it marks a complete corpus."""
+    """Combine the index rows and reports of all shards, and write `report.json`, the index and `corpus.json`.
+
+    `corpus.json` is written last, because it marks a complete corpus.
+    """
     numbers = range(len(plan))
     rows = pa.concat_tables([index.read(plan.rows_file(number)) for number in numbers])
     quarantined = [

@@ -1,4 +1,4 @@
-"""Preparation of records: read, check, resample and cut the signals, then find the beats.
+"""Prepare records: read, check, resample and cut their signals, then find the beats.
 
 Shapes: K leads as found, C leads, L samples, n records of a block.
 """
@@ -41,7 +41,10 @@ def prepare_block(
 ) -> PreparedRecords:
     """Prepare a block of candidates. Each candidate becomes an index row or a quarantined record.
 
-    `note` is called with the name of each record before the record is read.
+    Args:
+        candidates: Records to prepare.
+        config: Settings for preparing records.
+        note: Function that is called with the name of each record before the record is read.
     """
     rows: list[dict[str, Any]] = []
     signals = np.empty((len(candidates), len(LEADS), config.window), np.int16)
@@ -63,11 +66,16 @@ def prepare_block(
 
 
 def prepare_record(record: Record, config: CorpusConfig) -> tuple[dict[str, Any], NDArray[np.int16]]:
-    """Check a record and cut its window. Return its index row without beats, and int16 samples in µV.
+    """Check a record and cut its window.
 
-    Before resampling, a long recording is cut to the window and a margin for the filter. Damaged leads are
-    mended or hidden (`quality.mended`). Raises `RecordError` if the record is too short or too damaged
-    (`quality.refuse_damaged`). With `corpus=paper`, a single damaged lead is too much (`quality.unmended`).
+    Damaged leads are repaired or hidden (`quality.mended`). If `config.corpus` is `paper`, leads aren't
+    repaired, and a single damaged lead excludes the record (`quality.unmended`).
+
+    Returns:
+        Index row without beats, and the window in µV, int16.
+
+    Raises:
+        RecordError: If the record is too short or too damaged (`quality.refuse_damaged`).
     """
     as_paper, judged = config.corpus == "paper", judged_samples(record.fs, config)
     with located(record.path):
@@ -102,19 +110,19 @@ def prepare_record(record: Record, config: CorpusConfig) -> tuple[dict[str, Any]
 
 
 def judged_samples(fs: float, config: CorpusConfig) -> int:
-    """Return the number of samples in the window at the recording's rate. Quality rules check only these."""
+    """Return the length of the window in samples of the recording. Quality rules check only these samples."""
     return round(config.window / config.fs * fs)
 
 
 def windowed(record: Record, config: CorpusConfig) -> tuple[NDArray[np.int16], int]:
-    """Cut a record with a margin, resample it, and cut its window.
+    """Resample a record and cut its window. To save time, the record is first cut to the window and a margin.
 
     Returns:
-        int16 [12, window] in µV, and the number of valid samples.
+        Window in µV, int16 [12, window], and the number of samples before its padding.
     """
     x_CL, judged = record.x_CL[:, : round(config.seconds_read * record.fs)], judged_samples(record.fs, config)
     broken_L = ~np.isfinite(x_CL[:, judged:]).all(axis=0)
-    if broken_L.any():  # after the window nothing checks it, and the filter would spread it
+    if broken_L.any():  # the margin isn't checked, and the filter would spread NaN into the window
         x_CL = x_CL[:, : judged + int(broken_L.argmax())]
     y_CL, n_valid = window(resample(x_CL, record.fs, config.fs), config.window)
     return to_microvolts(y_CL), n_valid
@@ -123,18 +131,23 @@ def windowed(record: Record, config: CorpusConfig) -> tuple[NDArray[np.int16], i
 def beats(
     signals_nCL: NDArray[np.int16], n_valid: Sequence[int], config: CorpusConfig
 ) -> list[NDArray[np.int64]]:
-    """Find the R-peaks of windows as stored, in µV, so that the result can be reproduced from the corpus.
+    """Find the R-peaks of windows, and return their sample indices.
 
-    The first `n_valid` samples of a window aren't padding. Windows with the same number are processed
-    together.
+    R-peaks are found in the stored samples, so that the result can be reproduced from the corpus. Windows
+    with the same number of samples are processed together.
+
+    Args:
+        signals_nCL: Windows as stored, in µV.
+        n_valid: Number of samples of each window before its padding.
+        config: Settings for preparing records.
     """
     as_paper = config.corpus == "paper"
     lead_i = as_paper or config.rpeaks_lead == "I"
-    looked_at = signals_nCL[:, LEADS.index("I")] if lead_i else signals_nCL
+    searched = signals_nCL[:, LEADS.index("I")] if lead_i else signals_nCL
     peaks_of = [np.zeros(0, np.int64)] * len(n_valid)
     for length in set(n_valid):
         rows = np.flatnonzero(np.array(n_valid) == length)
-        stored = looked_at[rows, ..., :length]
+        stored = searched[rows, ..., :length]
         detected = (
             detect_as_neurokit(stored / 1000, config.fs)
             if as_paper

@@ -1,4 +1,4 @@
-"""Prepared corpus, opened for reading.
+"""Open a prepared corpus for reading.
 
 Shapes: B batch, C leads, L samples, M records, N concepts.
 """
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from marecg.corpus.datasets import RecordDataset
 
 SHOWN = 10
-"""Maximum number of rows of each table in a notebook."""
+"""Maximum number of rows in a table that a notebook shows."""
 CONTENTS = ("corpus.json", "index.parquet", "report.json", ONTOLOGY, "shards", "building")
 """Files and folders in a corpus folder."""
 ROWS = ["id", "source", "patient", "shard", "row", "n_valid", "leaves", "primary", "rpeaks"]
@@ -43,16 +43,16 @@ class Corpus:
 
     Attributes:
         folder: Folder of the corpus.
-        config: Settings by which the records were prepared.
+        config: Settings with which the records were prepared.
         profile: Routing profile of the labels.
         ontology_sha256: Hash of the concept enumeration of the labels.
-        ids: M record names.
-        sources: M collection names.
-        patients: M patient names within their collection, None if unknown.
-        y: uint8 [M, N], the active leaves.
-        primary: int64 [M], c*, −1 without a leaf.
-        n_valid: int64 [M], samples before the zero-padding.
-        rpeaks: M arrays int64 [n], sample indices in the window.
+        ids: Name of each record.
+        sources: Collection of each record.
+        patients: Patient of each record within its collection, or None if unknown.
+        y: uint8 [M, N], 1 for the active leaves of each record.
+        primary: int64 [M], primary leaf c* of each record, −1 if it has no leaf.
+        n_valid: int64 [M], samples of each window before the zero-padding.
+        rpeaks: R-peaks of each record, as sample indices in the window.
 
     Example:
         >>> corpus = Corpus.open("/data/corpus")  # doctest: +SKIP
@@ -77,21 +77,22 @@ class Corpus:
     _shards: list[NDArray[np.int16]] = field(repr=False)
 
     def __new__(cls, *values: Any, **named: Any) -> "Corpus":
-        """Raise `UsageError` for a single argument, because a folder belongs to `open`."""
+        """Raise `UsageError` if the only argument is a folder, which `open` expects."""
         if len(values) == 1 and not named:
             raise UsageError("Corpus() takes no folder", remedy=f"Call Corpus.open({str(values[0])!r})")
         return super().__new__(cls)
 
     @classmethod
     def open(cls, folder: str | Path) -> "Corpus":
-        """Open a prepared corpus. A remote corpus is copied first (`copies.ensure_local`).
+        """Open a prepared corpus.
 
         Args:
-            folder: Folder written by `prepare`, or its address in a store.
+            folder: Folder written by `prepare`, or its address in a remote store. A remote corpus is copied
+                first (`copies.ensure_local`).
 
         Raises:
-            CorpusError: If the folder isn't a corpus, is unfinished or damaged, has another format, or if its
-                labels don't follow the ontology in it.
+            CorpusError: If the folder isn't a corpus, is unfinished or damaged, has another format, or has
+                labels of another ontology than its own.
         """
         folder = ensure_local(folder)
         settings = read_about(folder)
@@ -121,9 +122,9 @@ class Corpus:
         except (OSError, LookupError, TypeError, AttributeError, ValueError, EOFError) as error:
             raise _damaged(folder, str(error)) from error
         starts = np.cumsum([0, *map(len, shards)])
-        places = starts[column["shard"]] + column["row"]
-        in_shard = (places < starts[column["shard"] + 1]).all()
-        if not in_shard or (np.bincount(places, minlength=starts[-1]) != 1).any():
+        position_M = starts[column["shard"]] + column["row"]
+        in_shard = (position_M < starts[column["shard"] + 1]).all()
+        if not in_shard or (np.bincount(position_M, minlength=starts[-1]) != 1).any():
             raise _damaged(folder, "the index and the shards don't agree")
         return cls(
             folder=folder,
@@ -159,17 +160,18 @@ class Corpus:
         )
 
     def ontology(self) -> Ontology:
-        """Return the ontology stored in the corpus, in the profile of the labels."""
+        """Return the ontology stored in the corpus, with the routing profile of the labels."""
         return self._ontology
 
     def torch(self, labels: "ArrayLike | str | None" = "leaves") -> "RecordDataset":
-        """Return a map-style dataset. A `DataLoader` makes batches for `MarEcg.forward` from it.
+        """Return a map-style dataset of torch, whose items are `datasets.Sample`s.
 
-        A batch has x float32 [B, 12, L] in mV at `config.fs`, n_valid, y, known and fold (`datasets.Sample`).
+        A `DataLoader` makes batches for `MarEcg.forward` from it. Signals are in mV at `config.fs`.
 
         Args:
-            labels: `leaves` for y as float32 [N], `primary` for c* as int64 (−1 without a leaf), an array
-                with a number or a row for each record (NaN if unknown), or None.
+            labels: What to use as labels. `leaves` uses y as float32 [N]. `primary` uses c* as int64. An
+                array must have a number or a row for each record, with NaN for unknown labels. None uses no
+                labels.
 
         Raises:
             UsageError: If the labels are invalid.
@@ -185,14 +187,14 @@ class Corpus:
         return RecordDataset(self, labels)
 
     def __reduce__(self) -> tuple[Any, tuple[Path]]:
-        """Pickle only the folder. Another process opens it again, and neither signals nor index are sent."""
+        """Pickle only the path of the folder, so that another process opens the corpus itself."""
         return Corpus.open, (self.folder,)
 
     def signals(self, rows: ArrayLike) -> NDArray[np.float32]:
         """Return the signals of selected records in mV, float32 [B, 12, window].
 
         Args:
-            rows: B record numbers.
+            rows: Row numbers of B records.
         """
         return self.stored(rows) * MILLIVOLTS_PER_UNIT
 
@@ -200,10 +202,10 @@ class Corpus:
         """Return the signals of selected records as stored, in µV, int16 [B, 12, window].
 
         Args:
-            rows: B record numbers.
+            rows: Row numbers of B records.
 
         Raises:
-            CorpusError: If a file was cut short since the corpus was opened.
+            CorpusError: If a file was truncated after the corpus was opened.
         """
         rows = np.asarray(rows, np.int64)
         d_BCL = np.empty((len(rows), len(LEADS), self.config.window), np.int16)
@@ -215,17 +217,22 @@ class Corpus:
         return d_BCL
 
     def release(self) -> None:
-        """Release the system's memory for the signals read so far. They stay readable."""
+        """Release the system memory that holds the signals read so far. They can be read again."""
         for shard in self._shards:
             if (file := _file_of(shard)) is not None:
                 file.base.madvise(MADV_DONTNEED)
 
 
 def labelling_ontology(folder: Path, settings: Mapping[str, Any]) -> Ontology:
-    """Return the ontology that labelled a corpus. `settings` is the content of `corpus.json`.
+    """Return the ontology with which a corpus was labelled.
 
-    Raises `CorpusError` if the corpus has no ontology, or not the ontology of its labels. Raises
-    `SourceError` if the ontology is damaged.
+    Args:
+        folder: Folder of the corpus.
+        settings: Content of `corpus.json`.
+
+    Raises:
+        CorpusError: If the corpus has no ontology, or another ontology than `settings` describe.
+        SourceError: If the ontology is damaged.
     """
     carried = folder / ONTOLOGY
     refuse_pipe(carried, index.AGAIN, CorpusError)
@@ -265,16 +272,16 @@ def read_about(folder: Path) -> dict[str, Any]:
 
 
 def refuse_own(corpus: Path, out: Path) -> None:
-    """Check that an output isn't a file of a corpus. Raises `UsageError`."""
-    place, folder = out.resolve(), corpus.resolve()
-    if place.is_relative_to(folder) and place.relative_to(folder).parts[:1] in {(name,) for name in CONTENTS}:
+    """Raise `UsageError` if an output would overwrite a file of a corpus."""
+    path, folder = out.resolve(), corpus.resolve()
+    if path.is_relative_to(folder) and path.relative_to(folder).parts[:1] in {(name,) for name in CONTENTS}:
         raise UsageError("is a file of the corpus and would be lost", where=out, remedy="Choose another file")
 
 
 def open_shard(path: Path, rows: int, window: int) -> NDArray[np.int16]:
-    """Map a shard's signals. Raises `CorpusError` if the file is missing or cut."""
+    """Map the signals of a shard into memory. Raises `CorpusError` if the file is missing or damaged."""
     refuse_pipe(path, index.AGAIN, CorpusError)
-    numpy: Any = np.lib.format  # it has no types; `np.load` would advise to unpickle what isn't an array
+    numpy: Any = np.lib.format  # has no types; for a damaged file, `np.load` would advise to unpickle it
     try:
         shard: NDArray[np.int16] = np.asarray(numpy.open_memmap(path, mode="r"))
     except (OSError, EOFError, ValueError) as error:
@@ -285,9 +292,10 @@ def open_shard(path: Path, rows: int, window: int) -> NDArray[np.int16]:
 
 
 def refuse_cut(array: NDArray[Any]) -> None:
-    """Check that a mapped file still has its length, because a read past its end would kill the process.
+    """Raise `CorpusError` if a mapped file was truncated.
 
-    Raises `CorpusError`. If the file is cut between this check and the read, the process still dies (SIGBUS).
+    Reading past the end of a mapped file kills the process (SIGBUS). The process still dies if the file is
+    truncated after this check.
     """
     file = _file_of(array)
     if file is not None and file.base.size() < len(file.base):
@@ -303,6 +311,6 @@ def _damaged(where: Path, problem: str) -> CorpusError:
 
 
 def _file_of(array: NDArray[Any]) -> Any:
-    """Return the `memmap` that holds an array's data. None if the array is in memory."""
+    """Return the `memmap` that holds the data of an array, or None if the array is in memory."""
     mapped = array if isinstance(array, np.memmap) else array.base
     return mapped if isinstance(mapped, np.memmap) else None

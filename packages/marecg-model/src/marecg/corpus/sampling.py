@@ -1,4 +1,6 @@
-"""Sampling of an epoch. Rare leaves can be drawn more often, sources by share, and codes can be ignored.
+"""Sample the records of an epoch.
+
+Records with rare leaves can be drawn more often, sources can have shares, and codes can be ignored.
 
 Shapes: M records, N concepts, R families (roots), K codes.
 """
@@ -20,13 +22,12 @@ MOST_OFTEN = 12.0
 
 
 def draws(corpus: Corpus, sampling: SamplingConfig) -> NDArray[np.float64] | None:
-    """Return each record's expected draws in an epoch of M draws, float64 [M]. None if all are 1.
+    """Return the expected number of draws of each record in an epoch, float64 [M]. None if all are 1.
 
     The weight of a record is the frequency of its rarest leaf to the power of −`balance`. A record without a
     leaf has the weight of the most frequent leaf.
 
-    Raises `ConfigError` if a source with a share is not in the corpus, or if the shares leave nothing for
-    other records.
+    Raises `ConfigError` if a source with a share isn't in the corpus, or if the shares don't add up to 1.
     """
     if not sampling.balance and not sampling.shares:
         return None
@@ -42,7 +43,8 @@ def draws(corpus: Corpus, sampling: SamplingConfig) -> NDArray[np.float64] | Non
         problem = (
             f"sampling.shares must add up to 1, got a rest of {rest:g} for {int(rest_M.sum())} other records"
         )
-        raise ConfigError(problem, remedy="Give the shares of all sources, or leave a share for the others")
+        remedy = "Set the shares of all sources, or leave a rest for the other sources"
+        raise ConfigError(problem, remedy=remedy)
     parts = [(corpus.sources.among([source]), share) for source, share in shares.items()] + [(rest_M, rest)]
     for part_M, share in parts:
         if part_M.any():
@@ -51,7 +53,7 @@ def draws(corpus: Corpus, sampling: SamplingConfig) -> NDArray[np.float64] | Non
 
 
 def systematic(draws_M: NDArray[np.float64], offset: float) -> NDArray[np.int64]:
-    """Draw M record numbers by systematic sampling (Cochran 1977, §8).
+    """Draw M row numbers by systematic sampling (Cochran 1977, §8).
 
     Example:
         >>> systematic(np.array([0.5, 2.0, 0.5]), 0.25).tolist()
@@ -75,9 +77,12 @@ def _balanced(y_MN: NDArray[np.uint8], balance: float) -> NDArray[np.float64]:
 def labels(
     corpus: Corpus, without_codes: Collection[str] = (), codes_permuted: int | None = None
 ) -> NDArray[np.uint8]:
-    """Return the active leaves of all records, uint8 [M, N], with zeros for sources in `without_codes`.
+    """Return the active leaves of all records, uint8 [M, N].
 
-    If `codes_permuted` is given, it is the seed of a permutation of codes among the other records.
+    Args:
+        corpus: Corpus.
+        without_codes: Sources whose codes are ignored. Their records have no leaves.
+        codes_permuted: Seed of a permutation of codes among all other records. No permutation if None.
     """
     return _as_read(corpus, corpus.y, without_codes, codes_permuted)
 
@@ -85,9 +90,10 @@ def labels(
 def families(
     corpus: Corpus, ontology: Ontology, without_codes: Collection[str] = (), codes_permuted: int | None = None
 ) -> NDArray[np.uint8]:
-    """Return the families of every record, uint8 [M, R], in the order of the roots.
+    """Return the families of each record, uint8 [M, R], in the order of the roots.
 
-    A record has the families of its leaves. A record without a leaf has the roots that its codes reach.
+    A record has the families of its leaves. A record without a leaf has the roots to which its codes are
+    routed. The arguments are as for `labels`.
     """
     member_NR = np.equal.outer(ontology.families, ontology.roots).astype(np.uint8)
     family_MR = np.asarray(corpus.y @ member_NR > 0, np.uint8)

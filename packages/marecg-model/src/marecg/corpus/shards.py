@@ -1,6 +1,6 @@
-"""Shard of a corpus during preparation. Every process writes the signals of its records into the file.
+"""Write a shard of a corpus. Each process writes the signals of its records into the file itself.
 
-Otherwise, 113 kB per record would pass through a pipe and a single reading process.
+Otherwise, the processes would send 113 kB per record through a pipe, and a single process would read them.
 
 Shapes: C leads, L samples, n records.
 """
@@ -26,11 +26,15 @@ HEAD = 128
 
 
 NOTES = ".at-*.json"
+"""Pattern of the files in which processes note the record that they are reading."""
 
 
 @contextmanager
 def notes(folder: Path) -> Iterator[Callable[[str], None]]:
-    """Yield a function that writes a record's name to a file, which only a killed process leaves."""
+    """Yield a function that writes the name of the current record to a file.
+
+    The file is removed at the end. If it remains, the process was killed while it read this record.
+    """
     path = folder / NOTES.replace("*", f"{os.getpid():08x}")
     with path.open("wb", buffering=0) as file:
 
@@ -46,9 +50,9 @@ def notes(folder: Path) -> Iterator[Callable[[str], None]]:
 
 @dataclass(frozen=True)
 class ShardWriter:
-    """Writer of a shard's `.npy` file of bounded length, shared by processes.
+    """Writer of a shard's `.npy` file, which several processes use at the same time.
 
-    The file is written and not mapped. On a full disk, a write raises an error, but a map kills the process.
+    The file isn't mapped into memory. On a full disk, a write to a map would kill the process.
     """
 
     path: Path
@@ -57,29 +61,33 @@ class ShardWriter:
     def write(self, signals_nCL: NDArray[np.int16], first: int) -> None:
         """Write the signals of consecutive records, starting at record `first`. Raises `OSError`."""
         with self._opened() as file:
-            file.seek(self._place(first))
+            file.seek(self._offset(first))
             file.write(signals_nCL.data)
 
     def compact(self, block: PreparedRecords, first: int, end: int) -> None:
-        """Move a block's signals from record `first` to `end`, or write them to `end` from the block."""
+        """Put the signals of a block at record `end`.
+
+        If the block has no signals, they are already in the file at record `first`, and are moved.
+        """
         if len(block.signals_nCL):
             self.write(block.signals_nCL, end)
         elif first != end:  # close the gap left by quarantined records
             with self._opened() as file:
-                file.seek(self._place(first))
-                signals = file.read(self._place(len(block.rows)) - HEAD)
-                file.seek(self._place(end))
+                file.seek(self._offset(first))
+                signals = file.read(self._offset(len(block.rows)) - HEAD)
+                file.seek(self._offset(end))
                 file.write(signals)
 
     def end(self, records: int) -> None:
-        """Set the final number of records, and cut off the rest of the file."""
+        """Write the header with the final number of records, and truncate the file."""
         described = {"descr": "<i2", "fortran_order": False, "shape": (records, len(LEADS), self.window)}
         numpy: Any = np.lib.format  # it has no types
         with self._opened() as file:
             numpy.write_array_header_1_0(file, described)
-            file.truncate(self._place(records))
+            file.truncate(self._offset(records))
 
-    def _place(self, record: int) -> int:
+    def _offset(self, record: int) -> int:
+        """Return the position of a record in the file, in bytes."""
         return HEAD + record * len(LEADS) * self.window * 2
 
     def _opened(self) -> BinaryIO:
@@ -92,9 +100,10 @@ def prepare_into(
 ) -> PreparedRecords:
     """Prepare candidates, and write their signals into a shard, starting at record `first`.
 
-    If there is a shard, the returned records have no signals, because the shard has them.
+    The returned records have no signals, because the shard has them. If `shard` is None, nothing is written,
+    and the returned records have their signals.
     """
-    keep_freed()  # the next record needs the memory that a record frees
+    keep_freed()  # each record needs as much memory as the record before
     if shard is None:
         return prepare_block(candidates, config)
     with notes(shard.path.parent) as note:

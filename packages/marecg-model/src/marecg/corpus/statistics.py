@@ -1,6 +1,6 @@
-"""Statistics of a corpus: the paper's tables tab:pretrain-corpus and tab:pretrain-code-histogram.
+"""Statistics of a corpus, as in the paper's tables tab:pretrain-corpus and tab:pretrain-code-histogram.
 
-`marecg prepare` prints them. With `--select paper`, it compares each number with the paper's.
+`marecg prepare` prints them. With `--select paper`, it compares each number with the paper.
 """
 
 import re
@@ -37,7 +37,7 @@ class Summary(Frozen):
 
     @classmethod
     def of(cls, values: Iterable[float], **others: Any) -> Self:
-        """Return the summary of numbers. `others` are the fields of a subclass."""
+        """Summarise numbers. `others` are the values of a subclass's own fields."""
         numbers = list(values)
         if not numbers:
             return cls(**others)
@@ -48,20 +48,26 @@ class Summary(Frozen):
 
 
 class SourceAccount(Account):
-    """Account of a collection, with its share of the kept records and its sampling rates in Hz."""
+    """Account of a collection, with its share of all kept records, and its sampling rates in Hz."""
 
     share: float
     fs: tuple[str, ...]
 
 
 class CodesPerRecord(Summary):
-    """Numbers of codes per record. `histogram` is {number of codes: records}."""
+    """Number of codes per record. `histogram` has the number of records by number of codes."""
 
     histogram: dict[str, int]
 
 
 class CodeCounts(Frozen):
-    """Number of unique codes, counts by routing status, and the unrouted codes by status."""
+    """Counts of unique codes.
+
+    Attributes:
+        unique: Number of unique codes.
+        by_status: Number of unique codes by routing status.
+        not_routed: For each status except "routed", the number of records by code.
+    """
 
     unique: int
     by_status: dict[str, int]
@@ -69,7 +75,7 @@ class CodeCounts(Frozen):
 
 
 class PeakCounts(Frozen):
-    """Numbers of records with and without R-peaks, and of R-peaks per record."""
+    """Numbers of records with and without R-peaks, and number of R-peaks per record."""
 
     records_with: int
     records_without: int
@@ -77,7 +83,12 @@ class PeakCounts(Frozen):
 
 
 class Seconds(Summary):
-    """Lengths of recordings, length of the window, and number of shorter records."""
+    """Lengths of recordings in seconds.
+
+    Attributes:
+        window: Length of the window.
+        padded: Number of recordings that are shorter than the window.
+    """
 
     window: float
     padded: int
@@ -88,14 +99,14 @@ class Statistics(Account):
 
     Attributes:
         sources: Account of each collection.
-        codes_per_record: Numbers of codes per record.
-        codes: Codes by routing status.
-        leaves: {abbreviation: records} for all leaves, in index order.
-        records_without_leaf: Number of records that reach no leaf.
-        rpeaks: Numbers of records with R-peaks, and of R-peaks per record.
+        codes_per_record: Number of codes per record.
+        codes: Counts of unique codes.
+        leaves: Number of records by the abbreviation of a leaf, for all leaves in the order of the ontology.
+        records_without_leaf: Number of records without a leaf.
+        rpeaks: Numbers of records with and without R-peaks, and number of R-peaks per record.
         seconds: Lengths of the recordings.
         duplicates: Number of groups of bit-identical signals.
-        notes: {kind of note: records}. An ellipsis replaces details that differ between records.
+        notes: Number of records by kind of note. An ellipsis replaces details that differ between records.
     """
 
     sources: dict[str, SourceAccount]
@@ -116,8 +127,8 @@ class Statistics(Account):
 def statistics(folder: str | Path) -> Statistics:
     """Describe a prepared corpus.
 
-    Raises `CorpusError` if the folder isn't a finished corpus, is damaged, or has the labels of another
-    ontology.
+    Raises `CorpusError` if the folder isn't a finished corpus, is damaged, or has labels of another ontology
+    than its own.
     """
     folder = Path(folder)
     settings, report = read_about(folder), read_report(folder)
@@ -165,7 +176,7 @@ def statistics(folder: str | Path) -> Statistics:
 def _counts(lists: pa.ChunkedArray) -> Counter[Any]:
     """Count each value in a column of lists."""
     counted = pc.value_counts(pc.list_flatten(lists))
-    return Counter({one["values"].as_py(): one["counts"].as_py() for one in counted})
+    return Counter({pair["values"].as_py(): pair["counts"].as_py() for pair in counted})
 
 
 def _kinds_of_notes(lists: pa.ChunkedArray) -> dict[str, int]:
@@ -185,8 +196,8 @@ def _codes(counts: Mapping[str, int], ontology: Ontology) -> CodeCounts:
         by_status.setdefault(str(ontology.route(code).status), {})[code] = n
     return CodeCounts(
         unique=len(counts),
-        by_status={status: len(of_it) for status, of_it in sorted(by_status.items())},
-        not_routed={status: of_it for status, of_it in sorted(by_status.items()) if status != "routed"},
+        by_status={status: len(codes) for status, codes in sorted(by_status.items())},
+        not_routed={status: codes for status, codes in sorted(by_status.items()) if status != "routed"},
     )
 
 
@@ -194,17 +205,24 @@ COLLECTIONS = ("ningbo", "georgia", "ptb")
 """The paper's three sources. All others are held out, in particular PTB-XL and CPSC2018."""
 
 PAPER_RECORDS = {"ningbo": 32_006, "georgia": 8_296, "ptb": 419}
-"""Records in tab:pretrain-corpus."""
+"""Numbers of records in tab:pretrain-corpus."""
 PUBLISHED = {"ningbo": 34_905, "georgia": 10_344, "ptb": 516}
-"""Records in the CinC Challenge 2021's training set (v1.0.3)."""
+"""Numbers of records in the training set of the CinC Challenge 2021 (v1.0.3)."""
 HISTOGRAM = {"1": 181, "2": 29_203, "3": 5_805, "4": 3_066, "5": 1_513, "6": 635, "7–12": 318}
-"""Records by number of codes, in tab:pretrain-code-histogram."""
+"""Numbers of records by number of codes, in tab:pretrain-code-histogram."""
 UNIQUE_CODES, MEAN_CODES, MEDIAN_CODES = 142, 2.51, 2.0
 """Number of different codes in the paper's corpus, and codes per record."""
 
 
 class Compared(Frozen):
-    """Comparison of a number in the paper with a corpus. `why` is a known reason for a difference."""
+    """A number in the paper, compared with a corpus.
+
+    Attributes:
+        what: What the number counts.
+        paper: Number in the paper.
+        found: Number in the corpus.
+        why: Known reason for a difference. Empty if there is no difference, or no known reason.
+    """
 
     what: str
     paper: int | float
@@ -213,7 +231,7 @@ class Compared(Frozen):
 
 
 def reconcile(statistics: Statistics) -> tuple[Compared, ...]:
-    """Compare the statistics of a corpus with the paper's, number by number."""
+    """Compare each number in the statistics of a corpus with the paper."""
     sources = [_source(name, statistics.sources.get(name)) for name in COLLECTIONS]
     total = _row("records, total", sum(PAPER_RECORDS.values()), statistics.kept, "")
     per_record = statistics.codes_per_record
@@ -226,7 +244,7 @@ def reconcile(statistics: Statistics) -> tuple[Compared, ...]:
         *sources,
         total,
         *(_row(_with_codes(n), count, histogram.pop(n, 0), "") for n, count in HISTOGRAM.items()),
-        *(_row(_with_codes(n), 0, count, "the paper has none") for n, count in histogram.items()),
+        *(_row(_with_codes(n), 0, count, "the paper has no such record") for n, count in histogram.items()),
         _row("unique codes", UNIQUE_CODES, statistics.codes.unique, _UNIQUE),
         _row("codes per record, mean", MEAN_CODES, 0 if mean is None else round(mean, 2), ""),
         _row("codes per record, median", MEDIAN_CODES, 0 if middle is None else middle, ""),
@@ -240,12 +258,12 @@ def _source(name: str, account: Account | None) -> Compared:
     found, kept = (account.found, account.kept) if account else (0, 0)
     reasons = []
     if found < PUBLISHED[name]:
-        reasons.append(f"{PUBLISHED[name] - found} of the {PUBLISHED[name]} published records are not here")
+        reasons.append(f"{PUBLISHED[name] - found} of the {PUBLISHED[name]} published records are missing")
     if account and account.quarantined:
         counts = ", ".join(f"{n} {reason}" for reason, n in account.quarantined.items())
         reasons.append(f"quarantined: {counts}")
     share = PAPER_RECORDS[name] / PUBLISHED[name]
-    reasons.append(f"the paper kept {share:.0%} by thresholds that it does not give")
+    reasons.append(f"the paper kept {share:.0%} of them, by thresholds that it doesn't state")
     return _row(f"records, {name}", PAPER_RECORDS[name], kept, "; ".join(reasons))
 
 

@@ -1,14 +1,15 @@
-"""Supervision of a whole corpus, fetched by row. Rhythm and phases are computed once and stored.
+"""Supervision of the records of a corpus: labels, soft targets, rhythm statistics and phases of patches.
 
-Computing them from the R-peaks takes 6 µs per record. The results are stored in the corpus:
+Rhythm and phases are computed once from the R-peaks, which takes 6 µs per record. They are stored in the
+corpus:
 
-supervision/KEY.npy          a row of `RHYTHM` per record; written last, so a KEY with this file is complete
-supervision/KEY-phase.npy    int8 [M, T], read through a memory map
+supervision/KEY.npy          rhythm, a row of `RHYTHM` per record; written last, so it marks complete files
+supervision/KEY-phase.npy    phases, int8 [M, T], read through a memory map
 
-KEY is a hash of the corpus, the patches and the thresholds. If the corpus can't be written, each process
-computes them in memory.
+KEY is a hash of the corpus, the patches and the thresholds. If the corpus is read-only, each process computes
+them in memory.
 
-Shapes: M records of the corpus or B of a batch, N concepts, R families (roots), T patches.
+Shapes: M records of the corpus, B records of a batch, N concepts, R families (roots), T patches.
 """
 
 import hashlib
@@ -37,9 +38,9 @@ from marecg.model.physiology import Rate, RhythmThresholds, physiology
 logger = logging.getLogger(__name__)
 
 FOLDER = "supervision"
-"""Folder in a corpus for supervision."""
+"""Folder in a corpus with stored supervision."""
 VERSION = 1
-"""Version of the results of `physiology`. If it increases, stored results are no longer used."""
+"""Version of the results of `physiology`. Stored results of other versions aren't used."""
 BLOCK_ROWS = 1 << 16
 """Number of records whose beats are processed at a time."""
 SMALLEST_STD = 1e-6
@@ -48,17 +49,17 @@ RHYTHM = np.dtype([("mean_rr", "<f4"), ("rr_cv", "<f4"), ("rate", "i1"), ("alter
 
 
 class CorpusSupervision:
-    """Supervision of a corpus for a run's patches, σ and thresholds.
+    """Supervision of the records of a corpus.
 
     Args:
         corpus: Prepared corpus.
         ontology: Ontology of the soft targets.
-        model: Model whose context determines the patches.
+        model: Settings of the encoder, whose context determines the patches.
         soft: Settings of the soft targets.
-        limits: Thresholds of rhythm.
+        limits: Thresholds for rhythm and phases.
         without_codes: Sources whose codes are ignored; see `labels`.
         codes_permuted: Seed for permuted codes; see `labels`.
-        standardised: Return mean RR and RR-CV as z-scores over the corpus.
+        standardised: Whether mean RR and RR-CV are z-scores over the corpus.
     """
 
     def __init__(
@@ -86,7 +87,7 @@ class CorpusSupervision:
         return len(self._y_MN)
 
     def rows(self, rows_B: Tensor) -> Supervision:
-        """Return the supervision of selected records. Raises `CorpusError` if a file was cut short."""
+        """Return the supervision of selected records. Raises `CorpusError` if a file was truncated."""
         rows = rows_B.numpy()
         refuse_cut(self._phase_MT)
         y_BN, rhythm_B = self._y_MN[rows], self._rhythm_M[rows]
@@ -106,7 +107,7 @@ class CorpusSupervision:
         )
 
     def whole(self) -> Supervision:
-        """Return the supervision of all records, for a small corpus."""
+        """Return the supervision of all records. Use this only for a small corpus."""
         return self.rows(torch.arange(len(self)))
 
     def _scaled(self, name: str, rhythm_B: NDArray[Any]) -> NDArray[np.float32]:
@@ -120,7 +121,11 @@ class CorpusSupervision:
 def _read_or_made(
     corpus: Corpus, model: ModelConfig, limits: RhythmThresholds
 ) -> tuple[NDArray[Any], NDArray[np.int8]]:
-    """Read or compute rhythm and phases. Return a row of `RHYTHM` per record, and int8 [M, T]."""
+    """Read rhythm and phases from the corpus, or compute and store them.
+
+    Returns:
+        A row of `RHYTHM` per record, and phases int8 [M, T].
+    """
     patches = (model.fs, model.patch, model.stride, model.context)
     depends_on = [VERSION, read_about(corpus.folder), patches, limits.model_dump(mode="json")]
     key = hashlib.sha256(json.dumps(depends_on, sort_keys=True).encode()).hexdigest()[:16]
@@ -129,7 +134,7 @@ def _read_or_made(
     with locked(corpus.folder):
         if (cached := _read(rhythm, phase, len(corpus), model)) is not None:
             return cached
-        logger.info("the beats of %d records are read once", len(corpus))
+        logger.info("computing rhythm and phases of %d records", len(corpus))
         try:
             with replacing(phase, private=True) as temporary:
                 shape = (len(corpus), model.context_patches)
@@ -143,7 +148,7 @@ def _read_or_made(
             with replacing(rhythm, private=True) as temporary, temporary.open("wb") as file:
                 np.save(file, rhythm_M, allow_pickle=False)
         except OutputError as error:
-            logger.info("%s: the beats are read in memory", error)
+            logger.info("rhythm and phases can't be stored: %s", error)
             phase_MT = np.empty((len(corpus), model.context_patches), np.int8)
             return _make(corpus, model, limits, phase_MT), phase_MT
         return _read(rhythm, phase, len(corpus), model) or (rhythm_M, phase_MT)
@@ -165,7 +170,7 @@ def _make(
 def _read(
     rhythm: Path, phase: Path, records: int, model: ModelConfig
 ) -> tuple[NDArray[Any], NDArray[np.int8]] | None:
-    """Read stored rhythm and phases. Return None if they are missing or incomplete.
+    """Read stored rhythm and phases, or return None if they are missing or incomplete.
 
     Raises `CorpusError` if a path isn't a regular file.
     """

@@ -1,8 +1,9 @@
-"""List of a run's training records, stored in the run folder. Probes use it to detect leaks.
+"""List the training records of a run, in the run folder. Probes use this list to detect leaks.
 
-`trained_on.parquet` has a row per record of the corpus: its published name and its patient, if known, and the
-hash of its window. If the run started from given weights, the rows of their training records follow. The
-metadata of the file contains the length and rate of the windows, and whether the list is complete.
+`trained_on.parquet` has a row per record of the corpus: published name and patient, if known, and hash of the
+window. If the run started from the weights of another model, the rows of that model's training records
+follow. The metadata of the file contains the length and sampling rate of the windows, and whether the list is
+complete.
 
 Shapes: C leads, L samples.
 """
@@ -32,9 +33,9 @@ from marecg.model.stored_signal import signal_hash, to_microvolts, window
 FILE = "trained_on.parquet"
 HASH_COLUMNS = ("identity", "patient", "signal_hash")
 TRAINING_FOLDS = frozenset(range(1, 9))
-"""Folds of PTB-XL without validation or test records of any task."""
+"""Folds of PTB-XL that no task uses for validation or testing."""
 TITLES = {PTBXL: "PTB-XL", CPSC2018: "CPSC2018"}
-"""Evaluation datasets of the published tasks."""
+"""Datasets with published tasks, and their titles."""
 
 
 @dataclass(frozen=True)
@@ -42,8 +43,8 @@ class TrainedOn:
     """Training records of a run, and of the weights from which it started.
 
     Attributes:
-        identities: Names of records from published collections (`identity.published_as`).
-        patients: Patients, if known (`identity.patient_of`).
+        identities: Published names of records from published collections (`identity.published_as`).
+        patients: Known patients (`identity.patient_of`).
         hashes: Hashes of the windows (`signal_hash`).
         windows: Lengths of the windows, in samples.
         fs: Sampling rate of the windows, in Hz.
@@ -58,7 +59,11 @@ class TrainedOn:
     complete: bool = True
 
     def saw(self, x_CL: NDArray[np.floating]) -> bool:
-        """Return whether training saw a window of a record, [C, L] in mV at `fs`, with mended leads."""
+        """Return whether the model was trained on a window of a record.
+
+        Args:
+            x_CL: Signal of the record in mV at `fs`, with repaired leads as in a corpus.
+        """
         windows = (window(x_CL, samples)[0] for samples in self.windows)
         return any(signal_hash(to_microvolts(d_CL)) in self.hashes for d_CL in windows)
 
@@ -69,8 +74,8 @@ def write(corpus: Corpus, run: Path, start: Path | None = None) -> None:
     Args:
         corpus: Corpus of the run.
         run: Run folder.
-        start: Run folder of the starting weights. None if they are random. Its records are added to the list.
-            If its list is missing or incomplete, the new list is marked as incomplete.
+        start: Folder with the list of the starting weights, whose records are added. If that list is missing
+            or incomplete, the new list is marked as incomplete. None if the starting weights are random.
 
     Raises:
         InputError: If the list in `start` is damaged.
@@ -104,7 +109,10 @@ def write(corpus: Corpus, run: Path, start: Path | None = None) -> None:
 
 
 def read(run: str | Path) -> TrainedOn | None:
-    """Read the list of training records. Return None if the folder has no list. Raises `InputError`."""
+    """Read the list of training records, or return None if the folder has no list.
+
+    Raises `InputError` if the list is damaged.
+    """
     run = Path(run)
     header = _header(run)
     if header is None:
@@ -115,9 +123,12 @@ def read(run: str | Path) -> TrainedOn | None:
 
 
 def folder_beside(model: Path) -> Path:
-    """Return the folder with the list of a model's training records: the run folder, or the model's own."""
-    place = model.absolute()
-    return place.parent if place.name == "model" else place
+    """Return the folder that contains the list of a model's training records.
+
+    This is the run folder if the model's folder is called `model`, otherwise the model's folder.
+    """
+    folder = model.absolute()
+    return folder.parent if folder.name == "model" else folder
 
 
 def lists_all(run: Path) -> bool:
@@ -127,7 +138,7 @@ def lists_all(run: Path) -> bool:
 
 
 def _header(run: Path) -> TrainedOn | None:
-    """Read the metadata of the list without its rows."""
+    """Read the metadata of the list without its rows, or return None if there is no list."""
     path = run / FILE
     if not path.is_file():
         return None
@@ -147,7 +158,13 @@ def _rows(run: Path) -> pa.Table:
 
 
 def _further(theirs: pa.Table, hashes: pa.ChunkedArray, names: pa.ChunkedArray) -> pa.Table:
-    """Return the rows whose signal or known name isn't among the given hashes or names."""
+    """Return the rows of another list that aren't in this list.
+
+    Args:
+        theirs: Rows of the other list.
+        hashes: Signal hashes in this list.
+        names: Published names in this list.
+    """
     name = theirs["identity"]
     same_name = pc.or_(pc.is_null(name), pc.is_in(name, value_set=names))
     return theirs.filter(pc.invert(pc.and_(pc.is_in(theirs["signal_hash"], value_set=hashes), same_name)))
@@ -162,7 +179,7 @@ def _readable(path: Path) -> Iterator[None]:
 
 
 def signals_sha256(corpus: Corpus) -> str:
-    """Return a hash of all signal hashes, which identifies a corpus' signals."""
+    """Return a hash of all signals of a corpus."""
     digest = hashlib.sha256()
     hashes = Texts[str](index.of(corpus.folder, ["signal_hash"])["signal_hash"])
     for first in range(0, len(hashes), BLOCK_ROWS):  # ten million hashes are too many for a list
@@ -172,10 +189,10 @@ def signals_sha256(corpus: Corpus) -> str:
 
 
 def evaluation_records(corpus: Corpus) -> dict[str, int]:
-    """Count the records of published evaluation datasets in a corpus, by title.
+    """Count the records in a corpus that belong to datasets with published tasks, by the dataset's title.
 
-    If a corpus was prepared only from PTB-XL's training folds, its PTB-XL records don't count. Records in the
-    Challenges' copies count, because the copies don't state the folds.
+    PTB-XL records don't count if the corpus was prepared only from PTB-XL's training folds. Records from the
+    copies in the CinC Challenges always count, because the copies don't state the folds.
     """
     training_only = bool(corpus.config.ptbxl_folds) and set(corpus.config.ptbxl_folds) <= TRAINING_FOLDS
     counts = Counter(

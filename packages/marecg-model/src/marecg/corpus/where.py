@@ -1,4 +1,4 @@
-"""Filter of a table by an SQL expression, run by DuckDB without access to files (`marecg cohort --where`)."""
+"""Filter a table by an SQL expression (`marecg cohort --where`). DuckDB runs it without access to files."""
 
 import json
 import logging
@@ -19,21 +19,21 @@ logger = logging.getLogger(__name__)
 MOST_CONDITIONS = 500
 """Maximum number of conditions that AND and OR join. Each is tried by itself, for a warning."""
 SHOWN = 5
-"""Maximum number of a column's values in a warning."""
+"""Maximum number of values or suggestions in a message."""
 PRIVATE = ("name", "identity", "id", "patient", "path")
-"""Columns whose values are never printed. Records rarely share a value."""
+"""Columns whose values are never printed, because a value may identify a patient."""
 SPELLING = (
     "Write text as 'F' and an element of a list as '164889003' IN codes. A name that begins with a digit or "
     'is a word of SQL needs double quotes: "1AVB"'
 )
 PARTS = {"COLUMN_REF", "CONSTANT", "COMPARISON", "CONJUNCTION", "OPERATOR", "BETWEEN", "CAST", "TYPE", "CASE"}
-"""Classes of nodes that an expression may have, apart from `FUNCTIONS`."""
+"""Classes of nodes that an expression may contain, in addition to `FUNCTIONS`."""
 FUNCTIONS = {
     *("+", "-", "*", "/", "//", "%", "~~", "!~~", "~~*", "!~~*", "like_escape", "regexp_matches"),
     *("contains", "list_contains", "list_has_any", "&&", "list_value", "array_to_string"),
     *("abs", "ceil", "floor", "round", "len", "length", "lower", "upper", "year", "month", "day"),
 }
-"""Functions and operators of an expression. Time and memory of each are linear in the length of its texts."""
+"""Functions and operators that an expression may contain. They take linear time and memory in their texts."""
 SETTINGS = {
     "enable_external_access": False,
     "memory_limit": "1GB",
@@ -42,20 +42,23 @@ SETTINGS = {
     "lock_configuration": True,
 }
 Tree = dict[str, Any]
-"""Node of an expression, as `json_serialize_sql` writes it."""
+"""Node of a parsed expression, in the format of DuckDB's `json_serialize_sql`."""
 
 
 def parsed(where: str) -> Tree:
-    """Parse one expression of `PARTS` and `FUNCTIONS`. Raises `UsageError` with the position of an error."""
+    """Parse an expression.
+
+    Raises `UsageError` if the expression is invalid, or has a part that isn't in `PARTS` or `FUNCTIONS`.
+    """
     with _database() as database:
         start = "SELECT 1 WHERE ("
         text = database.execute("SELECT json_serialize_sql(?)", [f"{start}{where}\n)"]).fetchall()[0][0]
     tree = json.loads(text)
     if tree["error"]:
-        place = min(int(tree.get("position", len(start))) - len(start), len(where)) + 1
+        position = min(int(tree.get("position", len(start))) - len(start), len(where)) + 1
         problem = tree["error_message"].partition(". ")[0]
-        problem = "the expression ends too early" if place > len(where) else problem
-        raise UsageError(f"--where, position {place}: {problem}", remedy=SPELLING)
+        problem = "the expression ends too early" if position > len(where) else problem
+        raise UsageError(f"--where, position {position}: {problem}", remedy=SPELLING)
     condition: Tree | None = tree["statements"][0]["node"].get("where_clause")
     if not where.strip() or condition is None:
         raise UsageError("--where must be one expression", remedy="Write AF AND age > 60")
@@ -73,16 +76,20 @@ def parsed(where: str) -> Tree:
 
 
 def columns(tree: Tree, known: Collection[str], onto: Ontology) -> set[str]:
-    """Return the columns of an expression, as in the table. Raises `UsageError` for an unknown column."""
+    """Return the columns that an expression uses, as spelt in the table.
+
+    Raises `UsageError` for an unknown column.
+    """
     names = {node["column_names"][-1] for node in _nodes(tree) if node["class"] == "COLUMN_REF"}
     fields = {column.lower(): column for column in known}
     for name in sorted(name for name in names if name.lower() not in fields):
         words = {*name.lower().split("_")}
-        near = [fields[field] for field in fields if words & {*field.split("_")}]
-        near += [fields[field] for field in get_close_matches(name.lower(), fields, SHOWN, 0.6)]
+        similar = [fields[field] for field in fields if words & {*field.split("_")}]
+        similar += [fields[field] for field in get_close_matches(name.lower(), fields, SHOWN, 0.6)]
         concepts = {node.abbr for node in onto.nodes}
-        otherwise = f"There are {', '.join(field for field in known if field not in concepts)} and concepts."
-        remedy = f"Did you mean {' or '.join(dict.fromkeys(near[:SHOWN]))}?" if near else otherwise
+        listed = ", ".join(field for field in known if field not in concepts)
+        otherwise = f"The columns are {listed} and the abbreviations of concepts."
+        remedy = f"Did you mean {' or '.join(dict.fromkeys(similar[:SHOWN]))}?" if similar else otherwise
         with suppress(EcgError):
             remedy = f"Write {_identifier(find_concept(onto, name).abbr)}, the concept's abbreviation."
         raise UsageError(f"--where: the table has no column {name!r}", remedy=f"{remedy} {SPELLING}")
@@ -90,10 +97,10 @@ def columns(tree: Tree, known: Collection[str], onto: Ontology) -> set[str]:
 
 
 def matching(table: pa.Table, where: str, tree: Tree, onto: Ontology) -> list[int]:
-    """Return the numbers of the rows that satisfy an expression. NULL is neither true nor false.
+    """Return the numbers of the rows that satisfy an expression, ascending.
 
-    Logs a warning for a comparison that no row satisfies. Raises `UsageError` for a number or text that isn't
-    compared, and types that don't fit.
+    Logs a warning for each comparison that no row satisfies. Raises `UsageError` if a part of the expression
+    isn't a condition, or if types don't fit.
     """
     with _database() as database:
         relation = database.from_arrow(table.append_column("row number", pa.array(range(len(table)))))
@@ -101,7 +108,7 @@ def matching(table: pa.Table, where: str, tree: Tree, onto: Ontology) -> list[in
         for leaf in _conditions(tree):
             text = _sql(database, leaf)
             if relation.project(text).types[0] != "BOOLEAN":
-                problem = f"--where: {text} is neither true nor false, and isn't compared with anything"
+                problem = f"--where: {text} must be a condition that is true or false"
                 raise UsageError(problem, remedy="Compare it, as in age > 60, or write a concept, as in AF")
             if leaf["class"] == "COLUMN_REF" or relation.filter(text).limit(1).fetchall():
                 continue
@@ -113,7 +120,7 @@ def matching(table: pa.Table, where: str, tree: Tree, onto: Ontology) -> list[in
 
 @contextmanager
 def _database() -> Iterator[Any]:
-    """Open an empty database in memory. Its errors become `UsageError`."""
+    """Open an empty database in memory, and raise its errors as `UsageError`."""
     duckdb = optional("duckdb", "--where needs DuckDB", "Run pip install 'marecg[cohort]'")
     with duckdb.connect(config=SETTINGS) as database:
         try:
@@ -131,7 +138,7 @@ def _nodes(tree: Any) -> Iterator[Tree]:
 
 
 def _conditions(tree: Tree) -> Iterator[Tree]:
-    """Yield the conditions that AND, OR and NOT join, with `=` in place of `!=`."""
+    """Yield the conditions that AND, OR and NOT combine. `!=` is replaced by `=`."""
     if tree["class"] == "CONJUNCTION" or tree["type"] == "OPERATOR_NOT":
         for child in tree["children"]:
             yield from _conditions(child)
@@ -140,7 +147,7 @@ def _conditions(tree: Tree) -> Iterator[Tree]:
 
 
 def _sql(database: Any, tree: Tree) -> str:
-    """Return the text of an expression."""
+    """Return the SQL text of a parsed expression."""
     statement = json.loads(database.execute("SELECT json_serialize_sql('SELECT 1')").fetchall()[0][0])
     statement["statements"][0]["node"]["select_list"] = [tree]
     text = database.execute("SELECT json_deserialize_sql(?::JSON)", [json.dumps(statement)]).fetchall()[0][0]
@@ -152,7 +159,7 @@ def _identifier(name: str) -> str:
 
 
 def _values(column: pa.ChunkedArray, is_range: bool) -> str:
-    """Describe the values of a column: the most frequent texts, or the least and the largest number."""
+    """Describe the values of a column: the most frequent texts, or the range of numbers or dates."""
     known = pc.drop_null(pc.list_flatten(column) if pa.types.is_list(column.type) else column)
     if not len(known):
         return "is unknown for every record"

@@ -1,7 +1,7 @@
-"""Processes that prepare records: the current process, local workers, or a Dask cluster.
+"""Start the processes that prepare records: the current process, local workers, or a Dask cluster.
 
-A killed process, for example for lack of memory, leaves a file with the name of its current record
-(`shards.notes`). The error reports this name.
+If a process is killed, for example because memory runs out, it leaves a file with the name of its current
+record (`shards.notes`). The error message contains this name.
 """
 
 import gc
@@ -28,18 +28,18 @@ from marecg.errors import CorpusError, UsageError
 
 logger = logging.getLogger(__name__)
 WORTH_A_PROCESS = 512
-"""Number of records that a process prepares in the time that a new process needs for its imports."""
+"""Number of records that justify a further process: preparing them takes as long as starting it."""
 
 _begun = ContextVar("begun", default=False)
 """Whether an enclosing call has already started processes."""
 
 
 class WorkerKilledError(CorpusError):
-    """The system or another user killed a worker process."""
+    """Error raised when the system or another user has killed a worker process."""
 
 
 def check_jobs(jobs: int) -> None:
-    """Check that the number of processes is positive. Raises `UsageError`."""
+    """Raise `UsageError` if the number of processes is 0."""
     if jobs == 0:
         remedy = "Give at least 1, or -1 for all cores"
         raise UsageError("the number of processes must not be 0", where="--jobs", remedy=remedy)
@@ -49,14 +49,14 @@ def check_jobs(jobs: int) -> None:
 def workers(
     records: int, jobs: int, cluster: str | None, threads: int | None = None, *, where: object = ""
 ) -> Iterator[None]:
-    """Start the worker processes that joblib's `Parallel` uses, or reuse those of an enclosing call.
+    """Start the worker processes that joblib's `Parallel` uses, or reuse the processes of an enclosing call.
 
     Args:
         records: Number of records to prepare.
         jobs: Number of processes. −1 starts a process per core, if there are enough records.
         cluster: Address of a Dask scheduler whose workers are used instead.
-        threads: Threads per process. By default OMP_NUM_THREADS, or the process' share of the cores.
-        where: Output of the processes, for errors.
+        threads: Threads per process. If None, OMP_NUM_THREADS, or the process' share of the cores.
+        where: Output that the processes write, for error messages.
 
     Raises:
         CorpusError: If no scheduler responds.
@@ -94,16 +94,16 @@ def workers(
             yield
             is_done = True
         except TerminatedWorkerError as error:
-            problem = "a worker process was killed, perhaps for lack of memory"
+            problem = "a worker process was killed, perhaps because memory ran out"
             remedy = (
-                "Run the same command with fewer --jobs or, for a probe, with OMP_NUM_THREADS=1; "
-                "omit a record if it happens again with that record"
+                "Run the same command with fewer --jobs, or with OMP_NUM_THREADS=1 for a probe. "
+                "If it happens again with the same record, leave that record out"
             )
             raise WorkerKilledError(problem, where=where, remedy=remedy) from error
         finally:
             _begun.set(False)
-            # If processes were kept, idle ones could exit just as the next call starts, which would hang.
-            # After an error, tasks may still wait for a reader of their results, so the workers are killed.
+            # An idle process may exit just as the next call starts, and that call would hang. So no process
+            # is kept. After an error, nobody reads the results of remaining tasks, so workers are killed.
             get_reusable_executor(kill_workers=not is_done).shutdown(wait=True)
 
 
@@ -121,7 +121,7 @@ def _cluster(address: str) -> Iterator[None]:
     try:
         config = parallel_config("dask", n_jobs=-1, scheduler_host=address)
     except (ValueError, OSError) as error:
-        problem = f"no Dask scheduler answers ({error})"
+        problem = f"no Dask scheduler responds ({error})"
         remedy = "Start one with `dask scheduler`, and install `distributed` here"
         raise CorpusError(problem, where=address, remedy=remedy) from error
     with config:
@@ -132,11 +132,15 @@ def _cluster(address: str) -> Iterator[None]:
 
 
 def begin(parent: int, below: str) -> None:
-    """Set up a worker process: exempt loaded objects from garbage collection, and end it with its parent.
+    """Set up a worker process.
 
-    Loky collects garbage once a second, which takes a tenth of a second for the libraries' objects. A killed
-    parent can't notify its workers, so each worker watches the parent. Temporary files go into `below`, a
-    folder of the parent. The parent removes the files of killed workers.
+    Loaded objects are exempt from garbage collection. Loky collects garbage once a second, which would take a
+    tenth of a second. The worker ends when its parent ends. A killed parent can't notify its workers, so each
+    worker watches the parent.
+
+    Args:
+        parent: Id of the parent process.
+        below: Folder for temporary files, which the parent removes.
     """
     gc.freeze()
     tempfile.tempdir = below
@@ -152,18 +156,18 @@ def begin(parent: int, below: str) -> None:
 
 @contextmanager
 def records_named(folder: Path) -> Iterator[None]:
-    """Add the records that were being read to the error for a killed process (`shards.notes`)."""
+    """Add the names of the records that were being read to a `WorkerKilledError` (`shards.notes`)."""
     try:
         yield
     except WorkerKilledError as error:
         if names := noted(folder):
-            problem = f"{error.problem}, while these were read: {', '.join(names)}"
+            problem = f"{error.problem}, while reading {', '.join(names)}"
             raise WorkerKilledError(problem, where=error.where, remedy=error.remedy) from error
         raise
 
 
 def noted(folder: Path) -> list[str]:
-    """Read and remove the notes of killed processes in a folder. Return the record names, sorted."""
+    """Read and remove the notes of killed processes in a folder, and return the record names, sorted."""
     names = []
     for path in folder.glob(NOTES):
         names.append(path.read_text(encoding="utf-8", errors="replace"))
