@@ -52,7 +52,7 @@ def test_it_is_named_and_without_it_the_same_command_goes_on(folder, jobs, caplo
         assert forked.run(prepare) == -signal.SIGKILL
         assert list((folder / "corpus" / "building").glob(NOTES))
     else:
-        with pytest.raises(WorkerKilledError, match=r"was killed.* while reading .*ward/bad\.hea.* leave that"):
+        with pytest.raises(WorkerKilledError, match=r"was killed.* while reading .*ward/bad\.hea.* leave"):
             prepare()
     monkeypatch.setattr(module, "find", find)
     assert prepare().kept == 3

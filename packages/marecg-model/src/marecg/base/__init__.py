@@ -1,4 +1,4 @@
 """Shared helpers: plugins, progress, memory, devices and temporary folders.
 
-This package knows no signal, no model and no file format.
+They don't depend on signals, models or file formats.
 """

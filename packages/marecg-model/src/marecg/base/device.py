@@ -1,4 +1,4 @@
-"""Devices that a model runs on, chosen by name or by default."""
+"""Choose the device on which a model runs."""
 
 import torch
 
@@ -6,12 +6,12 @@ from marecg.errors import UsageError
 
 
 def best_device() -> torch.device:
-    """Return a GPU if there is one, else the CPU."""
+    """Return the GPU if PyTorch finds a GPU, otherwise the CPU."""
     return torch.device("cuda" if torch.cuda.is_available() else "cpu")
 
 
 def named_device(name: str | torch.device) -> torch.device:
-    """Return a device by its name, such as `cuda:1`. Raises `UsageError` if this machine lacks the device."""
+    """Return a device by its name, such as `cuda:1`. Raises `UsageError` if it isn't available."""
     try:
         device = torch.device(name)
         torch.empty(0, device=device)

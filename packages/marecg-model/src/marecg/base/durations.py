@@ -1,4 +1,4 @@
-"""Durations such as "10s", converted to seconds."""
+"""Convert durations such as "10s" to seconds."""
 
 import re
 

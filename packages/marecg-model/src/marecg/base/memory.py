@@ -1,26 +1,26 @@
-"""Memory allocator settings: keep freed memory in the process.
+"""Keep freed memory in the process, by settings of glibc's allocator.
 
-A training step frees the memory that it allocated, and glibc returns large blocks to the system. In the next
-step the system hands them out again, page by page and zeroed. For the model `small`, this takes an eighth of
-the step's time.
+By default, glibc returns large freed blocks to the system. In the next training step, the system zeroes them
+again, page by page. For the model `small`, this takes an eighth of the step's time.
 """
 
 import ctypes
 
 M_TRIM_THRESHOLD, M_TOP_PAD, M_MMAP_MAX = -1, -2, -4
-"""Parameters of mallopt(3): the free memory kept at the heap's end, the amount by which the heap grows at a
-time, and the number of blocks that may lie outside the heap."""
-AT_A_TIME = 64 << 20
-MOST = 2**31 - 1
+"""Parameters of mallopt(3): maximum free memory at the end of the heap, step by which the heap grows, and
+maximum number of blocks outside the heap."""
+GROWTH_BYTES = 64 << 20
+KEPT_BYTES = 2**31 - 1
 
 
 def keep_freed() -> bool:
-    """Keep up to 2 GiB of freed memory in this process. Return whether the C library allows it.
+    """Keep up to 2 GiB of freed memory in this process, and return whether the C library supports it.
 
-    Peak memory and computed numbers stay the same. Other C libraries than glibc are left as they are.
+    Peak memory and computed numbers stay the same. C libraries other than glibc don't support it.
     """
     try:
         mallopt = ctypes.CDLL(None).mallopt
     except (OSError, AttributeError, TypeError):  # macOS, Windows, musl
         return False
-    return all(mallopt(*pair) for pair in ((M_MMAP_MAX, 0), (M_TRIM_THRESHOLD, MOST), (M_TOP_PAD, AT_A_TIME)))
+    settings = ((M_MMAP_MAX, 0), (M_TRIM_THRESHOLD, KEPT_BYTES), (M_TOP_PAD, GROWTH_BYTES))
+    return all(mallopt(parameter, value) for parameter, value in settings)

@@ -1,4 +1,4 @@
-"""Reading of arrays of numbers, and checks of them."""
+"""Read arrays of numbers, and check their values."""
 
 import zipfile
 import zlib
@@ -16,9 +16,10 @@ from marecg.errors import InputError
 
 @contextmanager
 def npz_arrays(path: Path, remedy: str) -> Iterator[Any]:
-    """Open an `.npz` file. Raises `InputError` if it can't be read or is too large for its size.
+    """Open an `.npz` file.
 
-    Raises `FileNotFoundError` if there is no file.
+    Raises `FileNotFoundError` if there is no file, and `InputError` if the file can't be read or is a zip
+    bomb.
     """
     refuse_pipe(path, remedy)
     try:
@@ -41,7 +42,17 @@ def refuse_impossible(
     least: float = -float_info.max,
     most: float = float_info.max,
 ) -> None:
-    """Check that the numbers in an array or a tensor are finite and within bounds. Raises `error`."""
+    """Raise an error if an array or tensor has a number that isn't finite or out of bounds.
+
+    Args:
+        values: array or tensor.
+        what: name of the array, for the message.
+        where: file of the array, for the message.
+        remedy: remedy, for the message.
+        error: class of the error.
+        least: smallest allowed number.
+        most: largest allowed number.
+    """
     if not all(values.shape):
         return
     ends = float(values.min()), float(values.max())  # if there is a NaN, both are NaN

@@ -1,7 +1,7 @@
-"""Lookup by name: built-in objects, `FILE.py:NAME`, and entry points of other packages.
+"""Find an object by its name: a built-in object, `FILE.py:NAME`, or an entry point of another package.
 
-Entry points offer objectives, tasks, recipes, protocols and baselines. An entry point called `*` is a mapping
-of several objects. A file is run only if a user names it.
+Packages can register objectives, tasks, recipes, protocols and baselines as entry points. An entry point
+called `*` is a mapping of several objects. A file runs only if the user names it.
 """
 
 import sys
@@ -28,7 +28,7 @@ def plugin(name: str, ours: Mapping[str, T], kind: type[Any], what: str) -> T:
         name: Name of the object.
         ours: Built-in objects by name.
         kind: Type that the object must have.
-        what: Word for the object, such as `task`. It selects the group of entry points.
+        what: Noun for the object, such as `task`. It also selects the group of entry points.
 
     Raises:
         UsageError: If the name is unknown, the object has another type, or it can't be loaded.
@@ -50,9 +50,14 @@ def plugin(name: str, ours: Mapping[str, T], kind: type[Any], what: str) -> T:
 
 
 def refuse_unknown(name: str, ours: Collection[str], what: str) -> None:
-    """Refuse a name that neither `ours` nor another package has, without loading an object.
+    """Raise `UsageError` if a name is unknown. No object is loaded.
 
-    A mapping of several objects (`*`) isn't loaded, so that its package decides later.
+    If a package registers a mapping (`*`), every name is accepted, because the mapping isn't loaded.
+
+    Args:
+        name: Name of the object.
+        ours: Names of built-in objects.
+        what: Noun for the object, as for `plugin`.
     """
     names = {entry.name for entry in entry_points(group=f"marecg.{what}s")}
     file, _, _ = name.rpartition(":")
@@ -61,11 +66,14 @@ def refuse_unknown(name: str, ours: Collection[str], what: str) -> None:
 
 
 def offered_names(what: str) -> list[str]:
-    """Return the names of a group of entry points, such as `recipe`. Raises `UsageError`."""
+    """Return the names of the objects that other packages register, for example for `recipe`.
+
+    Raises `UsageError` if a mapping (`*`) can't be loaded.
+    """
     if what not in _OFFERED:
         return []
     entries = entry_points(group=f"marecg.{what}s")
-    return [name for one in entries for name in (loaded(one) if one.name == SEVERAL else [one.name])]
+    return [name for entry in entries for name in (loaded(entry) if entry.name == SEVERAL else [entry.name])]
 
 
 def _nothing_named(name: str, choice: list[str], what: str) -> UsageError:
@@ -80,7 +88,7 @@ def _nothing_named(name: str, choice: list[str], what: str) -> UsageError:
 
 @cache
 def _module(path: Path) -> ModuleType:
-    """Return the module of a file. The file runs only once."""
+    """Run a file as a module, and return the module. The file runs only once."""
     spec = spec_from_file_location(f"marecg_extension_{path.stem}", path)
     assert spec is not None
     assert spec.loader is not None
@@ -90,5 +98,5 @@ def _module(path: Path) -> ModuleType:
         spec.loader.exec_module(module)
     except Exception as error:
         problem = f"can't be run ({type(error).__name__}: {error})"
-        raise UsageError(problem, where=path, remedy="Run it with python to see where") from error
+        raise UsageError(problem, where=path, remedy="Run it with python to see the traceback") from error
     return module

@@ -1,8 +1,8 @@
-"""Progress display: a bar on a terminal, and one line per tenth in a log file.
+"""Show progress: a bar on a terminal, or lines in a log file.
 
-A log also gets a line after five seconds. After that, it gets a line whenever the elapsed time has doubled,
-and at least every ten minutes, so that slow work is visible. If the logger `marecg` is silenced, as with -q,
-nothing is shown.
+A log file gets a line per tenth of the work. It also gets a line after five seconds, then whenever the
+elapsed time has doubled, and at least every ten minutes. If the logger `marecg` doesn't show warnings, as
+with -q, nothing is shown.
 """
 
 import logging
@@ -14,30 +14,30 @@ from typing import Protocol, TypeVar
 
 logger = logging.getLogger("marecg.progress")
 PAUSE = 5.0
-"""Minimum seconds between two lines of a log, so that short work prints nothing."""
+"""Minimum seconds between two lines in a log file, so that short work prints nothing."""
 LONGEST_PAUSE_S = 600.0
-"""Maximum seconds between two lines of a log, even if no tenth was completed."""
+"""Maximum seconds between two lines in a log file, even if no tenth was completed."""
 T = TypeVar("T")
 
 
 class Tell(Protocol):
-    """Callback that receives the progress of a task."""
+    """Function that updates a progress display."""
 
     def __call__(self, done: int, total: int | None, note: str = "") -> None:
-        """Receive the number of finished items, the total if known, and a note."""
+        """Report the number of finished items, the total number if it is known, and a note."""
 
 
 Progress = Callable[[str], AbstractContextManager[Tell]]
-"""Function that opens a progress display while a block runs.
+"""Function that opens a progress display for a `with` block.
 
-It takes the items, such as `records`, if necessary after the step: `features: records`.
-`shown` and `silent` are the two implementations.
+Its argument is the plural noun for the items, such as `records`. The name of the step may come before it:
+`features: records`. `shown` and `silent` are the two implementations.
 """
 
 
 @contextmanager
 def silent(_what: str) -> Iterator[Tell]:
-    """Show nothing."""
+    """Show no progress."""
     yield lambda done, total, note="": None
 
 
@@ -45,8 +45,8 @@ def silent(_what: str) -> Iterator[Tell]:
 def shown(what: str) -> Iterator[Tell]:
     """Show progress on stderr. If stderr can't be written, for example on a full disk, continue silently."""
     if not logging.getLogger("marecg").isEnabledFor(logging.WARNING):
-        with silent(what) as nobody:
-            yield nobody
+        with silent(what) as tell_nobody:
+            yield tell_nobody
         return
     show: Tenths | _Bar | None = _Bar(what) if sys.stderr.isatty() else Tenths(what)
 
@@ -70,7 +70,7 @@ def shown(what: str) -> Iterator[Tell]:
 
 
 def passing(steps: Iterable[T], what: str, progress: Progress = shown) -> Iterator[T]:
-    """Yield the steps, and show the number of finished steps."""
+    """Yield the items of an iterable, and show the number of finished items."""
     total = len(steps) if isinstance(steps, Sized) else None
     with progress(what) as tell:
         for done, step in enumerate(steps, start=1):
@@ -79,10 +79,10 @@ def passing(steps: Iterable[T], what: str, progress: Progress = shown) -> Iterat
 
 
 class Tenths:
-    """Progress lines for a log file, one per tenth of the items.
+    """Progress display for a log file, with a line per tenth of the items.
 
     Args:
-        what: Plural noun for the items, if necessary after the step: `features: records`.
+        what: Items, as for `Progress`.
         say: Function that prints a line. The default prints to stderr.
         clock: Function that returns the time in seconds.
     """
@@ -98,9 +98,9 @@ class Tenths:
         self.tenth = 0
 
     def __call__(self, done: int, total: int | None, note: str = "") -> None:
-        """Print a line if one is due."""
+        """Print a line if it is time for a line."""
         now = self.clock()
-        if self.first is None:  # a run that is resumed begins in the middle
+        if self.first is None:  # a resumed run begins in the middle
             self.first = done - 1 if done else 0
             self.tenth = 10 * self.first // total if total else 0
         tenth = 10 * done // total if total else 0
@@ -119,9 +119,9 @@ class Tenths:
 
 
 class _Bar:
-    """Progress bar of rich, drawn in the caller's thread.
+    """Progress bar from the library rich, drawn in the caller's thread.
 
-    A separate thread couldn't report a failed write to stderr.
+    In a thread of its own, the bar couldn't report that stderr can't be written.
     """
 
     def __init__(self, what: str) -> None:
@@ -153,7 +153,7 @@ class _Bar:
 
 
 def _clock_time(seconds: float) -> str:
-    """Return seconds as h:mm:ss, or as m:ss below an hour."""
+    """Format seconds as h:mm:ss, or as m:ss below an hour."""
     minutes, rest = divmod(round(seconds), 60)
     hours, minutes = divmod(minutes, 60)
     return f"{hours}:{minutes:02d}:{rest:02d}" if hours else f"{minutes}:{rest:02d}"

@@ -1,4 +1,4 @@
-"""Validation errors of pydantic, rephrased for users."""
+"""Rephrase pydantic's validation errors for users."""
 
 import re
 from collections.abc import Mapping
@@ -11,7 +11,7 @@ _KINDS = {
 
 
 def requirement(details: Mapping[str, Any]) -> str:
-    """Return a sentence with the requirement and the actual value of a pydantic error.
+    """Return what a value must be, and what it is, from a pydantic error.
 
     Example:
         >>> requirement({"msg": "Input should be a valid number, unable to parse", "input": "fast"})

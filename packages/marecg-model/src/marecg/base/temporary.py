@@ -1,4 +1,4 @@
-"""Temporary folders. The next start removes the folders of killed processes."""
+"""Create temporary folders, and remove the folders that killed processes left."""
 
 import fcntl
 import os
@@ -13,14 +13,15 @@ from marecg.errors import OutputError
 
 PREFIX = "marecg-"
 NEW_S = 60
-"""Seconds for which a new folder may be unlocked and still in use."""
+"""Age in seconds below which an unlocked folder may still be in use."""
 
 
 @contextmanager
 def temporary_folder() -> Iterator[str]:
-    """Create a temporary folder, locked while in use, after removing abandoned folders.
+    """Create a temporary folder, and remove it at the end of the block.
 
-    Raises `OutputError` if no folder can be made.
+    The folder is locked while it is in use. Abandoned folders of killed processes are removed first. Raises
+    `OutputError` if no folder can be created.
     """
     _remove_left_over(parent := Path(tempfile.gettempdir()))
     try:

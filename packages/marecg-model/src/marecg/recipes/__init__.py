@@ -1,4 +1,4 @@
-"""Recipes, which define runs: their schema, the named recipes, and changes of settings.
+"""Recipes, which contain all settings of a run: the schema, the named recipes, and changes of settings.
 
 Example:
     >>> from marecg import recipes

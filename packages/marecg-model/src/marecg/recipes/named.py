@@ -1,4 +1,4 @@
-"""Named recipes (Table component-ablation), each derived from another recipe."""
+"""Named recipes: the paper's recipes (Table component-ablation), and smaller recipes derived from them."""
 
 from collections.abc import Callable
 from typing import Any, TypeVar
@@ -16,7 +16,7 @@ from marecg.recipes.schema import Config, TrainConfig
 
 T = TypeVar("T", bound=ObjectiveConfig)
 AS_USED: dict[str, Any] = {"tau": 0.2, "amplitude": True, "phases": 3, "modulation": True}
-"""Model settings of `small` and `base` that differ from the paper; see `_as_it_is_used`."""
+"""Model settings of `small` and `base` that differ from the paper; see `_below_paper_size`."""
 
 
 def c1() -> Config:
@@ -25,12 +25,12 @@ def c1() -> Config:
 
 
 def c1_gscl() -> Config:
-    """Return C1 with graph-smoothed contrastive learning as the only addition."""
+    """Return C1 with graph-smoothed contrastive learning (GSCL)."""
     return c1().derived(name="c1-gscl", gscl=GsclConfig())
 
 
 def c2p() -> Config:
-    """Return C2′: C1 with the auxiliary self-supervised stack and the multi-prototype head."""
+    """Return C2′: C1 with latent prediction, view contrast, regularisation and concept texts."""
     return c1().derived(
         name="c2p", jepa=JepaConfig(), view=ViewConfig(), regulariser=RegulariserConfig(), mpct=MpctConfig()
     )
@@ -42,16 +42,16 @@ def c2() -> Config:
 
 
 def c3() -> Config:
-    """Return C3: C2 with multi-scale physiological supervision, and with views that don't move the beats."""
+    """Return C3: C2 with multi-scale physiological supervision, and views in which beats don't move."""
     return c2().derived(name="c3", view=ViewConfig(augmentation="rhythm-safe"), msps=MspsConfig())
 
 
 def tiny(recipe: Callable[[], Config] = c1_gscl, name: str = "tiny") -> Config:
     """Return a recipe, by default C1 with GSCL, at a size that two CPU cores train in minutes.
 
-    With patches of 200 ms without overlap, the context has 35 patches instead of 139. In the few steps of
-    such a run, the graph teaches more than reconstruction. The mask is therefore smaller and the weight of
-    GSCL larger.
+    Patches have 200 ms and don't overlap, so the context has 35 patches instead of 139. In a run of so few
+    steps, GSCL teaches more than reconstruction. The mask is therefore smaller, and the weight of GSCL is
+    larger.
     """
     full = recipe()
     narrow = {"width": 32, "depth": 1, "heads": 2}
@@ -81,11 +81,11 @@ def small(recipe: Callable[[], Config] = c3, name: str = "small") -> Config:
         average=0.998,
         checkpoint_every=100,
     )
-    return _as_it_is_used(recipe(), name, model, train, {"width": 64, "depth": 1, "heads": 2})
+    return _below_paper_size(recipe(), name, model, train, {"width": 64, "depth": 1, "heads": 2})
 
 
 def small_graph() -> Config:
-    """Return `small-gscl` trained with leaves and families instead of the graph's distances."""
+    """Return `small-gscl` with a loss on leaves and families instead of the graph's distances."""
     config = small(c1_gscl, "small-graph")
     hierarchical = {"sigma": 0.01, "a_hat": "identity", "families": 0.5}
     return config.derived(gscl=changed(config.gscl, **hierarchical))
@@ -103,22 +103,22 @@ def base() -> Config:
         final_lr=5e-6,
         average=0.999,
     )
-    return _as_it_is_used(c3(), "base", model, train, {"width": 192, "depth": 2, "heads": 3})
+    return _below_paper_size(c3(), "base", model, train, {"width": 192, "depth": 2, "heads": 3})
 
 
-def _as_it_is_used(
+def _below_paper_size(
     full: Config, name: str, model: ModelConfig, train: TrainConfig, narrow: dict[str, int]
 ) -> Config:
-    """Return a recipe whose training matches the use of its encoder, for sizes below the paper's.
+    """Return a recipe with the changes that help models below the paper's size.
 
-    - The supervised pass is unmasked, as in inference; it is augmented and randomly cropped.
-    - Tokens contain their lead's amplitude.
+    - The supervised pass is unmasked, as in inference. It is augmented and cropped at random.
+    - Tokens contain the amplitude of their lead.
     - Masks cover blocks of patches and leads.
-    - Rare leaves are drawn more often.
-    - The exported weights are an average. The exported model reads each window at three offsets, and its wide
-      readout includes the modulation spectrum.
+    - Records with rare leaves are drawn more often.
+    - The exported weights are an average over steps. The exported model reads each window at three offsets.
+      Its wide readout includes the modulation spectrum.
 
-    research/small/summary.md shows the measured effects.
+    For the measured effects, see research/small/summary.md.
     """
     return full.derived(
         name=name,
@@ -137,5 +137,5 @@ def _as_it_is_used(
 
 
 def changed(objective: T | None, **changes: object) -> T | None:
-    """Return an objective's settings with changes; None if the recipe lacks the objective."""
+    """Return the settings of an objective with changes, or None if the objective is None."""
     return objective and objective.model_copy(update=changes)

@@ -1,8 +1,8 @@
-"""Changes of settings of recipes and preparations: `--set key=value`, or a TOML file.
+"""Change settings of recipes and preparations by `--set key=value` or by a TOML file.
 
-`marecg recipes c3 --format toml` writes a TOML file, and `--recipe mine.toml` reads the file. A file contains
-the differences from its `base`, or from C1 without a `base`. A table is a group of values. `NAME = false`
-removes an objective, because TOML has no null.
+`marecg recipes c3 --format toml` prints a TOML file, and `--recipe mine.toml` reads it. A file contains the
+differences from its `base`, which is C1 by default. A TOML table is a group of values. `NAME = false` removes
+an objective, because TOML has no null.
 """
 
 import difflib
@@ -48,7 +48,13 @@ RECIPES: dict[str, Callable[[], Config]] = {
 
 
 class Change(NamedTuple):
-    """Change of a setting: dotted key, value, and place in the input for error messages."""
+    """Change of a setting.
+
+    Attributes:
+        key: dotted key of the setting.
+        value: new value.
+        where: origin of the change, for error messages.
+    """
 
     key: str
     value: Any
@@ -56,15 +62,16 @@ class Change(NamedTuple):
 
 
 def by_name(name: str, changes: Iterable[str | Change] = ()) -> Config:
-    """Return a recipe by name, entry point, TOML file or `FILE.py:NAME`.
+    """Return a recipe by its name, with changes.
 
     Args:
-        changes: changes as for `override`. They follow the changes of a file and are validated together.
+        name: name of a built-in recipe or of an entry point, TOML file, or `FILE.py:NAME`.
+        changes: changes as for `override`. They are applied after the changes in a TOML file.
 
     Raises:
         ConfigError: If the recipe function fails or doesn't return a `Config`, or if the file or a change is
             invalid.
-        UsageError: If there is no recipe of that name.
+        UsageError: If there is no recipe with this name.
 
     Example:
         >>> by_name("tiny-c3").model.width
@@ -84,27 +91,27 @@ def by_name(name: str, changes: Iterable[str | Change] = ()) -> Config:
 
 
 def override(config: Config, changes: Iterable[str | Change]) -> Config:
-    """Return the recipe after applying changes `section.key=value` in order.
+    """Return a recipe with changes `section.key=value`, applied in order.
 
-    A value that isn't JSON is plain text. `gscl=null` removes an objective from the run, and `gscl={}` or any
-    `gscl.key=…` adds it. If the recipe has as many positions as its window has patches, the positions follow
-    the changed window. A number for `train.accumulate` replaces the recipe's `train.global_batch_size`, and
-    vice versa. Raises `ConfigError` if a key is unknown, a value is invalid or has another type, or `=` is
-    missing.
+    A value that isn't JSON is plain text. `gscl=null` removes an objective, and `gscl={}` or any `gscl.key=…`
+    adds it. If the recipe has as many positions as its window has patches, the positions follow the window.
+    A number for `train.accumulate` replaces `train.global_batch_size`, and vice versa.
+
+    Raises `ConfigError` if a key is unknown, a value is invalid, or `=` is missing.
 
     Example:
         >>> override(tiny(), ["train.max_steps=200"]).train.max_steps
         200
     """
-    values, kinds, keys = config.model_dump(), _kinds(config), dotted_keys(config)
+    values, keys = config.model_dump(), dotted_keys(config)
     read = [item if isinstance(item, Change) else _read(item, keys) for item in changes]
     if not read:
         return config
     if config.model.positions == config.window_patches:
         del values["model"]["positions"]
     numbers = {change.key for change in read if change.value is not None}
-    for given, replaced in (("accumulate", "global_batch_size"), ("global_batch_size", "accumulate")):
-        if f"train.{given}" in numbers:
+    for changed, replaced in (("accumulate", "global_batch_size"), ("global_batch_size", "accumulate")):
+        if f"train.{changed}" in numbers:
             values["train"][replaced] = None
     for key, value, where in read:
         _refuse_unknown(key, keys, where)
@@ -117,14 +124,15 @@ def override(config: Config, changes: Iterable[str | Change]) -> Config:
             if not isinstance(section, dict):
                 raise ConfigError("can't be set: an earlier setting has removed its group", where=where)
         section[last] = _typed(value)
+    context = {"kinds": _plugin_groups(config), "strict": True}
     try:
-        return type(config).model_validate(values, strict=True, context={"kinds": kinds, "strict": True})
+        return type(config).model_validate(values, strict=True, context=context)
     except ValidationError as error:
         raise _refused(error, read) from error
 
 
 def _typed(value: Any) -> Any:
-    """Convert a value to a type that settings accept: a list to a tuple, a whole number to an integer."""
+    """Convert a value to a type that settings accept: lists to tuples, and whole numbers to integers."""
     if isinstance(value, list):
         return tuple(map(_typed, value))
     if isinstance(value, float):
@@ -134,27 +142,30 @@ def _typed(value: Any) -> Any:
 
 
 def dotted_keys(config: Config) -> set[str]:
-    """Return the dotted keys of all values of recipes."""
+    """Return the dotted keys of all settings, including the settings of installed objectives."""
     keys = {name for name, _ in sources(type(config))}
-    return keys | {name for prefix, kind in _kinds(config).items() for name, _ in sources(kind, f"{prefix}.")}
+    for objective, group in _plugin_groups(config).items():
+        keys |= {name for name, _ in sources(group, f"{objective}.")}
+    return keys
 
 
-def _kinds(config: Config) -> dict[str, type[ObjectiveConfig]]:
+def _plugin_groups(config: Config) -> dict[str, type[ObjectiveConfig]]:
+    """Return the settings classes of all objectives that aren't built in, by name."""
     return installed() | {name: type(config.objectives[name]) for name in config.model_extra or {}}
 
 
-def with_settings(kind: type[Group], assignments: Iterable[str]) -> Group:
-    """Return a group of settings made from `key=value` assignments, parsed as in `override`.
+def with_settings(group: type[Group], assignments: Iterable[str]) -> Group:
+    """Build a group of settings from assignments `key=value`, which are parsed as in `override`.
 
     Example:
         >>> from marecg.corpus.config import CorpusConfig
         >>> with_settings(CorpusConfig, ["zero_limit=0.5", "rpeaks=neurokit"]).zero_limit
         0.5
     """
-    keys = set(kind.model_fields)
+    keys = set(group.model_fields)
     changes = [_read(assignment, keys) for assignment in assignments]
     try:
-        return kind.model_validate({key: value for key, value, _ in changes})
+        return group.model_validate({key: value for key, value, _ in changes})
     except ValidationError as error:
         raise _refused(error, changes) from error
 
@@ -170,23 +181,23 @@ def _read(assignment: str, keys: set[str]) -> Change:
 
 
 def _refuse_unknown(key: str, keys: set[str], where: str) -> None:
-    """Raise `UnknownSettingError` if a key names neither a value nor a group of values."""
+    """Raise `UnknownSettingError` if a key is neither a setting nor a group of settings."""
     groups = {name.rpartition(".")[0] for name in keys} - {""}
     if key in keys | groups:
         return
     group, dot, rest = key.partition(".")
     choices: Collection[str] = keys
-    if dot and groups and group not in groups:  # suggest this value in a similarly named group only
+    if dot and groups and group not in groups:  # only suggest the same setting in a group of a similar name
         choices = {f"{close}.{rest}" for close in difflib.get_close_matches(group, groups, n=1)}
-    hint = "an objective of yours is known to the recipe in its file, or once its package is installed"
-    listed = f"marecg recipes NAME lists them all; {hint}" if groups else ""
-    meant = [one for one in sorted(keys) if one.rpartition(".")[2] in (key, f"max_{key}")]
+    hint = "To use an objective of your own, install its package, or name a recipe that contains it"
+    listed = f"marecg recipes NAME lists all settings. {hint}" if groups else ""
+    meant = [known for known in sorted(keys) if known.rpartition(".")[2] in (key, f"max_{key}")]
     remedy = f"Did you mean {' or '.join(meant)}?" if meant else suggest(key, sorted(choices), listed)
     raise UnknownSettingError(key, where=where, remedy=remedy)
 
 
 def parsed(text: str) -> Any:
-    """Parse a value of the command line as JSON, or as plain text if it isn't JSON."""
+    """Parse a value from the command line as JSON. Return the text unchanged if it isn't JSON."""
     try:
         return json.loads({"True": "true", "False": "false"}.get(text, text))
     except json.JSONDecodeError:
@@ -194,7 +205,7 @@ def parsed(text: str) -> Any:
 
 
 def _refused(error: ValidationError, changes: Iterable[Change]) -> ConfigError:
-    """Return the error for an invalid value, located at the change that set its key, or at all changes."""
+    """Build the error for an invalid value. It names the change that set the value, or all changes."""
     first = error.errors()[0]
     key = ".".join(str(part) for part in first["loc"])
     message = requirement(first)
@@ -203,7 +214,7 @@ def _refused(error: ValidationError, changes: Iterable[Change]) -> ConfigError:
         return ConfigError(
             message, where=" ".join(dict.fromkeys(change.where for change in changes if change.where))
         )
-    if culprits[-1].where.startswith("--set "):  # it would repeat the key and value
+    if culprits[-1].where.startswith("--set "):  # which would repeat the key and the value
         return ConfigError(f"{culprits[-1].key} {message}" if message.startswith("must ") else message)
     return ConfigError(message, where=culprits[-1].where)
 
@@ -213,14 +224,14 @@ def read_recipe(path: Path) -> tuple[Config, list[Change]]:
 
     The name of the file becomes the name of the recipe.
     """
-    values = read_toml(path, "Name a recipe, or a file of one", syntax=ConfigError)
+    values = read_toml(path, "Name a recipe or a recipe's TOML file", syntax=ConfigError)
     start = _start(values.pop("base", "c1"), f"{path}, base")
     changes = [Change(key, value, f"{path}, {key}") for key, value in _values(values, dotted_keys(start))]
     return start, [Change("name", path.stem, ""), *changes]
 
 
 def _start(name: object, where: str) -> Config:
-    """Return a file's base recipe, by a plain name only, because reading a file must not run another file."""
+    """Return the base recipe of a TOML file. It must be a plain name, because a file must not run another."""
     try:
         if isinstance(name, str) and not name.endswith(".toml") and ".py:" not in name:
             return by_name(name)
@@ -231,9 +242,9 @@ def _start(name: object, where: str) -> Config:
 
 
 def as_toml(config: Config) -> str:
-    """Return all values of a recipe and their sources as TOML."""
+    """Return a TOML file with all settings of a recipe and their sources."""
     document = tomlkit.document()
-    document.add(tomlkit.comment("marecg train --recipe FILE.toml; what is left out is as in recipe c1"))
+    document.add(tomlkit.comment("marecg train --recipe FILE.toml. Settings left out are as in recipe c1."))
     document.add("name", tomlkit.item(config.name))
     absent = [name for name in type(config).model_fields if getattr(config, name) is None]
     for name in absent:
@@ -245,7 +256,7 @@ def as_toml(config: Config) -> str:
         if group is config.model and config.model.positions == config.window_patches:
             del values["positions"]  # positions follow the window
         for key, value in values.items():
-            if value is not None:  # TOML has no null, but None is the default of every optional value
+            if value is not None:  # TOML has no null. None is the default of every optional value.
                 table.add(key, _item(value).comment(source_of(group, key)))
         document.add(name, table)
     return tomlkit.dumps(document)
@@ -261,7 +272,7 @@ def _item(value: Any) -> Item:
 
 
 def _values(table: Mapping[str, Any], keys: Collection[str], prefix: str = "") -> Iterator[tuple[str, Any]]:
-    """Yield every value with its dotted key. `false` for a group becomes None."""
+    """Yield all values with their dotted keys. `false` for a group becomes None."""
     groups = {name.rpartition(".")[0] for name in keys}
     for name, value in table.items():
         key = f"{prefix}{name}"

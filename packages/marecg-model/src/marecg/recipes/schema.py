@@ -1,4 +1,4 @@
-"""Schema of a recipe, which defines a run, and the settings of training. Named recipes are in `named.py`."""
+"""Schema of a recipe, which contains all settings of a run. Named recipes are in `named.py`."""
 
 from typing import Annotated, Any, Literal, Self
 
@@ -26,7 +26,7 @@ STEP_COLUMNS = ("step", "epoch", "loss", "lr")
 
 
 Decay = Annotated[float, Field(ge=0, lt=1)]
-"""A factor that reduces the weight of earlier values at every step."""
+"""A factor by which the weight of earlier values decreases at every step."""
 
 
 class TrainConfig(Settings):
@@ -66,7 +66,7 @@ class TrainConfig(Settings):
     @model_validator(mode="before")
     @classmethod
     def _batch_by_accumulation(cls, values: Any) -> Any:
-        """Set the global batch size to None if `accumulate` is given, because `accumulate` determines it."""
+        """Set the global batch size to None if `accumulate` is set, because `accumulate` determines it."""
         if isinstance(values, dict) and values.get("accumulate") is not None:
             return {"global_batch_size": None} | values
         return values
@@ -82,12 +82,12 @@ class TrainConfig(Settings):
     @model_validator(mode="after")
     def _has_one_batch(self) -> "TrainConfig":
         if (self.accumulate is None) == (self.global_batch_size is None):
-            given = "neither" if self.accumulate is None else "both"
-            raise ValueError(f"either global_batch_size or accumulate must be a number, got {given}")
+            found = "neither" if self.accumulate is None else "both"
+            raise ValueError(f"either global_batch_size or accumulate must be a number, got {found}")
         return self
 
     def records_per_step(self, processes: int = 1) -> int:
-        """Return the number of records per optimiser step on all devices together.
+        """Return the total number of records per optimiser step on all devices.
 
         Example:
             >>> TrainConfig().records_per_step(2), TrainConfig(accumulate=4).records_per_step(2)
@@ -100,8 +100,8 @@ class TrainConfig(Settings):
     def micro_batches(self, processes: int) -> tuple[int, int]:
         """Return the size of a micro-batch, and the number of micro-batches per device and step.
 
-        The size is the largest divisor of a device's share of the step that is at most `batch_size`.
-        Raises `ConfigError` if the devices can't have equal shares.
+        The size is at most `batch_size`, and divides a device's share of the step. Raises `ConfigError` if
+        the devices can't have equal shares.
 
         Example:
             >>> TrainConfig().micro_batches(1), TrainConfig().micro_batches(16)
@@ -118,12 +118,12 @@ class TrainConfig(Settings):
 
 
 class Config(Settings):
-    """Recipe, which contains everything that defines a run.
+    """Recipe: all settings of a run.
 
-    `data` has the settings for preparing the corpus. An objective that is None is not part of the run.
-    Objectives are evaluated in the order of the fields, which fixes the order of their random draws. An
-    objective from another package follows the built-in objectives, under its own name:
-    `c1().derived(toy=Toy())`.
+    `data` contains the settings with which the corpus must have been prepared. An objective that is None
+    isn't part of the run. Objectives are evaluated in the order of the fields, so that their random draws
+    have a fixed order. To add an objective from another package, pass it under its own name:
+    `c1().derived(toy=Toy())`. It is evaluated after the built-in objectives.
     """
 
     model_config = ConfigDict(frozen=True, extra="allow")
@@ -146,10 +146,10 @@ class Config(Settings):
     @model_validator(mode="before")
     @classmethod
     def _from_outside(cls, values: Any, info: ValidationInfo) -> Any:
-        """Read unknown fields as objectives of other packages. Any other unknown field is an error.
+        """Read unknown fields as objectives from other packages. Any other unknown field is an error.
 
-        The validation context may contain `kinds`, the classes of such objectives, and `strict`, which
-        applies to their values. With `elsewhere`, objectives that aren't installed are kept unchanged.
+        The validation context may contain three keys. `kinds` has the classes of such objectives by name.
+        `strict` applies to their values. If `elsewhere` is True, objectives that aren't installed are kept.
         """
         if not isinstance(values, dict):
             return values
@@ -157,11 +157,11 @@ class Config(Settings):
         fields = {name: value for name, value in values.items() if name in cls.model_fields}
         for name, value in values.items():
             if name not in fields and value is not None:
-                fields[name] = _outsider(name, value, context)
+                fields[name] = _plugin_objective(name, value, context)
         return fields
 
     @model_validator(mode="after")
-    def _is_whole(self) -> Self:
+    def _settings_fit(self) -> Self:
         if not self.objectives:
             raise ValueError("a recipe must have at least one objective")
         if "positions" not in self.model.model_fields_set:  # positions follow the window
@@ -169,32 +169,30 @@ class Config(Settings):
         losses = [loss for objective in self.objectives.values() for loss in objective.captions]
         for loss in losses:
             if losses.count(loss) > 1 or loss in STEP_COLUMNS:
-                raise ValueError(f"a loss named {loss!r} would share its column of metrics.csv with another")
+                raise ValueError(f"loss names must be unique columns of metrics.csv, got {loss!r} twice")
         if self.data.fs != self.model.fs:
-            raise ValueError(
-                f"data.fs is {self.data.fs} and model.fs {self.model.fs}: the encoder reads the corpus at "
-                "its rate, so set both alike"
-            )
+            raise ValueError(f"model.fs must be the same as data.fs ({self.data.fs}), got {self.model.fs}")
         if not self.model.context_patches < self.window_patches <= self.model.positions:
             raise ValueError(
-                f"a window of {self.data.window} samples has {self.window_patches} patches; the context has "
-                f"{self.model.context_patches} of them, and there are {self.model.positions} positions"
+                f"data.window must have more patches than the context ({self.model.context_patches}) and at "
+                f"most model.positions ({self.model.positions}), got {self.window_patches} patches in "
+                f"{self.data.window} samples"
             )
         if self.ar and self.model.context_patches * self.model.stride < self.model.patch:
             raise ValueError(
-                f"a context of {self.model.context} samples has no patch that ends before the first trailing "
-                "one begins, and the decoder of ar reads that"
+                "model.context must contain a patch that ends before the first patch after the context "
+                f"begins, because the decoder of ar reads it; got {self.model.context} samples"
             )
         if self.clean.supervised and self.clean.augmentation == "unconstrained" and (self.msps or self.mpct):
             raise ValueError(
-                "clean.augmentation 'unconstrained' moves the beats that msps and mpct read there: make it "
-                "'rhythm-safe', or leave them out"
+                "clean.augmentation must not be 'unconstrained', which moves the beats that msps and mpct "
+                "read. Use 'rhythm-safe', or omit msps and mpct"
             )
         return self
 
     @property
     def window_patches(self) -> int:
-        """Number S of patches in the record window."""
+        """Number S of patches in the window of a record."""
         return self.model.patches(self.data.window)
 
     @property
@@ -206,23 +204,23 @@ class Config(Settings):
 
     @property
     def captions(self) -> dict[str, str]:
-        """Captions of all losses of the run, by loss. Losses are columns of metrics.csv."""
+        """Captions of the run's losses by the names of the losses, which are columns of metrics.csv."""
         return {name: text for part in self.objectives.values() for name, text in part.captions.items()}
 
     def derived(self, **changes: object) -> Self:
-        """Return the recipe with changed values, validated: `derived(name="mine", jepa=None, toy=Toy())`."""
+        """Return the recipe with validated changes, such as `derived(name="mine", jepa=None, toy=Toy())`."""
         return self.model_validate({**dict(self), **changes})
 
     def of_ontology(self, ontology: Ontology) -> Self:
-        """Return the recipe with as many concepts as a graph has.
+        """Return the recipe with the number of concepts in a graph.
 
         Raises:
-            ConfigError: the recipe already has another number of concepts.
+            ConfigError: If the recipe already has another number of concepts.
         """
         return self.derived(model=self.model.of_concepts(len(ontology)))
 
     def step_flops(self) -> int:
-        """Return one record's cost in a training step."""
+        """Return the floating-point operations for a record in a training step."""
         added = [objective.flops(self.model, self.window_patches) for objective in self.objectives.values()]
         of_codes = any(objective.needs_codes for objective in self.objectives.values())
         coded = self.gscl or self.msps or self.mpct or (self.ar and of_codes)
@@ -232,17 +230,18 @@ class Config(Settings):
         return step_flops(self.model, added)
 
 
-def _outsider(name: str, value: Any, context: dict[str, Any]) -> ObjectiveConfig:
+def _plugin_objective(name: str, value: Any, context: dict[str, Any]) -> ObjectiveConfig:
+    """Return the settings of an objective from another package. Raises `ValueError` if it isn't known."""
     if isinstance(value, ObjectiveConfig):
         return value
-    kind = {**installed(), **context.get("kinds", {})}.get(name)
-    if kind is None and context.get("elsewhere"):
-        kind = NotInstalled
-    if kind is None:
-        raise ValueError(f"there is no value and no objective named {name!r}")
+    group = {**installed(), **context.get("kinds", {})}.get(name)
+    if group is None and context.get("elsewhere"):
+        group = NotInstalled
+    if group is None:
+        raise ValueError(f"unknown setting or objective {name!r}")
     try:
-        outsider: ObjectiveConfig = kind.model_validate(value, strict=context.get("strict"))
+        objective: ObjectiveConfig = group.model_validate(value, strict=context.get("strict"))
     except ValidationError as error:
         first = error.errors()[0]
         raise ValueError(f"{name}.{'.'.join(map(str, first['loc']))} {requirement(first)}") from error
-    return outsider
+    return objective
