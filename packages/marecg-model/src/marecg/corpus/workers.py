@@ -13,6 +13,7 @@ import tempfile
 import threading
 import time
 from collections.abc import Iterator
+from concurrent.futures import CancelledError
 from contextlib import contextmanager, nullcontext
 from contextvars import ContextVar
 from pathlib import Path
@@ -124,9 +125,16 @@ def _cluster(address: str) -> Iterator[None]:
         problem = f"no Dask scheduler responds ({error})"
         remedy = "Start one with `dask scheduler`, and install `distributed` here"
         raise CorpusError(problem, where=address, remedy=remedy) from error
+    from distributed import KilledWorker  # noqa: PLC0415 (an extra)
+    from distributed.comm import CommClosedError  # noqa: PLC0415
+
     with config:
         try:
             yield
+        except (CancelledError, CommClosedError, KilledWorker) as error:
+            problem = "the Dask scheduler or one of its workers ended before the work was done"
+            remedy = "Start the cluster again, and run the same command, which goes on"
+            raise WorkerKilledError(problem, where=address, remedy=remedy) from error
         finally:
             get_active_backend()[0].client.close()
 
