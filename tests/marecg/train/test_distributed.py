@@ -104,6 +104,14 @@ def in_one(corpus_folder: Path, micro: Config, tmp_path_factory: pytest.TempPath
     return run
 
 
+@pytest.fixture(scope="module")
+def in_two(corpus_folder: Path, micro: Config, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The same run in two processes, as torchrun starts them."""
+    run = tmp_path_factory.mktemp("two") / "run"
+    train_in_two(override(micro, SETTINGS), corpus_folder, run)
+    return run
+
+
 def same_run(run: Path, other: Path) -> None:
     assert [row["step"] for row in rows(run)] == [row["step"] for row in rows(other)]
     for column in ("epoch", "loss", "lr"):
@@ -121,15 +129,14 @@ def test_torchrun_s_two_processes_train_the_run_of_one(corpus_folder, micro, in_
     same_run(tmp_path / "two", in_one)
 
 
-@pytest.mark.parametrize(
-    ("environment", "nodes"),
-    [(torchrun_environment, 1), pytest.param(srun_environment, 2, marks=pytest.mark.slow)],
-)
-def test_the_processes_of_a_launcher_train_the_run_of_one_process(
-    corpus_folder, micro, in_one, tmp_path, environment, nodes
-):
+def test_the_processes_of_torchrun_train_the_run_of_one_process(in_one, in_two):
+    same_run(in_two, in_one)
+
+
+@pytest.mark.slow
+def test_the_processes_of_srun_train_the_run_of_one_process(corpus_folder, micro, in_one, tmp_path):
     config = override(micro, SETTINGS)
-    train_in_two(config, corpus_folder, tmp_path / "two", environment=environment, nodes=nodes)
+    train_in_two(config, corpus_folder, tmp_path / "two", environment=srun_environment, nodes=2)
     same_run(tmp_path / "two", in_one)
 
 
@@ -145,13 +152,10 @@ def test_two_nodes_that_each_load_the_given_weights_train_the_run_of_one(
 
 @pytest.mark.parametrize("first_in_two", [True, pytest.param(False, marks=pytest.mark.slow)])
 def test_a_run_goes_on_in_another_number_of_processes_with_the_same_batches(
-    corpus_folder, micro, in_one, tmp_path, caplog, first_in_two
+    corpus_folder, micro, in_one, in_two, tmp_path, caplog, first_in_two
 ):
     config, run = override(micro, SETTINGS), tmp_path / "run"
-    if first_in_two:
-        train_in_two(config, corpus_folder, run)
-    else:
-        shutil.copytree(in_one, run)
+    shutil.copytree(in_two if first_in_two else in_one, run)
     (run / "checkpoints/step-00000006.ckpt").unlink()
     shutil.rmtree(run / "model")
     if first_in_two:

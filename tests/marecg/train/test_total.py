@@ -11,6 +11,7 @@ from marecg.model.batch import Batch
 from marecg.objectives.gscl import GsclConfig
 from marecg.objectives.objective import ramp
 from marecg.recipes import Config
+from marecg.recipes.overrides import override
 
 AR = {"recon": 1.0, "mask": 1.0}
 JEPA, VIEW, GSCL = {"jepa": 0.15}, {"view": 0.1}, {"gscl": 0.5}
@@ -20,7 +21,9 @@ MSPS = {"alt": 0.20, "rate": 0.20, "mrr": 0.20 * 0.5, "cv": 0.20 * 0.5, "seq": 0
 
 def losses_at(config: Config, batch: Batch, epoch: float) -> tuple[float, dict[str, float]]:
     """L, and every unweighted loss, of a recipe's objectives on a tiny model at an epoch."""
-    net = network(config.derived(model=small("tiny").model))
+    decoders = [part for part in ("ar", "jepa") if getattr(config, part)]
+    shape = [f"{part}.{size}" for part in decoders for size in ("width=32", "depth=1", "heads=2")]
+    net = network(override(config.derived(model=small("tiny").model), shape))
     outcome = net(batch, torch.Generator().manual_seed(0), lambda z: z, epoch)
     return outcome.loss.item(), {name: value.item() for name, value in outcome.losses.items()}
 
