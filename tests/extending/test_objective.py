@@ -58,7 +58,8 @@ def test_an_objective_of_ones_own_is_trained_and_probed_by_the_command_line(mine
     assert about["config"]["length"] == {"weight": 0.2, "ramp_epochs": 0.0}
     assert about["captions"]["length"] == "share of the context that the record fills"
     assert run_command(*command, "--set", "length.weight=0.2") == 0  # goes on: it is complete
-    probe = ["probe", run, "--task", "corpus", "--root", corpus, "--fraction", "1.0"]
+    few = "without=encoder, wide;random encoder;hand-crafted"
+    probe = ["probe", run, "--task", "corpus", "--root", corpus, "--fraction", "1.0", "--set", few]
     assert run_command(*probe, "--format", "json") == 0
     page = write_report(run)
     assert "length: share of the context that the record fills" in page.read_text(encoding="utf-8")

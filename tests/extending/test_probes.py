@@ -15,6 +15,8 @@ from marecg.corpus.prepare import prepare
 from marecg.evaluate.methods.frozen_encoder import random_encoder
 from marecg.model.config import ModelConfig
 
+FEW = ("--set", "without=encoder, wide;encoder, mean H;random encoder;hand-crafted")
+
 
 @pytest.fixture(scope="module")
 def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
@@ -40,7 +42,7 @@ def probed(place: Path, *options: str) -> tuple[dict[str, Any], str]:
 
 def test_a_task_in_a_file_of_ones_own_is_probed_by_its_own_root(place):
     task = f"{place / 'fast_hearts.py'}:FAST_HEARTS"
-    report, _ = probed(place, "--task", task, "--root", f"fast-hearts={place / 'prepared'}")
+    report, _ = probed(place, "--task", task, "--root", f"fast-hearts={place / 'prepared'}", *FEW)
     assert (report["task"], report["classes"]) == ("fast-hearts", ["fast"])
     assert "zero-shot" in {cell["method"] for cell in report["cells"]}
     assert (place / "run/probe/fast-hearts-strict.json").exists()
@@ -51,7 +53,7 @@ def test_labels_of_ones_own_table_are_a_task_with_each_patient_on_one_side(place
     lines = [f"{row['path']},{int('426177001' in row['codes'])}" for row in rows]
     (place / "labels.csv").write_text("\n".join(["path,label", *lines, "gone.hea,1", ""]), encoding="utf-8")
     task = f"{place / 'own_labels.py'}:OWN_LABELS"
-    report, err = probed(place, "--task", task, "--root", str(place / "prepared"))
+    report, err = probed(place, "--task", task, "--root", str(place / "prepared"), *FEW)
     assert (report["task"], report["classes"]) == ("own-labels", ["label"])
     assert "labelled but not on disk (1): gone.hea" in err
 
@@ -60,7 +62,7 @@ def test_a_protocol_and_a_baseline_of_ones_own_are_named_as_files(place):
     options = ("--task", f"{place / 'fast_hearts.py'}:FAST_HEARTS", "--root", str(place / "prepared"))
     protocol = f"{place / 'small_draws.py'}:SMALL_DRAWS"
     baseline = f"{place / 'lead_ranges.py'}:lead_ranges"
-    report, _ = probed(place, *options, "--protocol", protocol, "--baseline", baseline)
+    report, _ = probed(place, *options, "--protocol", protocol, "--baseline", baseline, *FEW)
     assert report["protocol"] == "small-draws"
     assert {cell["method"]: cell["dimension"] for cell in report["cells"]}["lead ranges"] == 12
     assert {cell["records"] for cell in report["cells"] if cell["fraction"]} == {20}

@@ -52,7 +52,7 @@ def s3():
         server.stop()
 
 
-@pytest.fixture(params=["memory", "s3"])
+@pytest.fixture(params=["memory", pytest.param("s3", marks=pytest.mark.nightly)])
 def bucket(request, tmp_path, monkeypatch) -> str:
     """The address of an empty place."""
     monkeypatch.setenv("ECG_RECORDS_CACHE", str(tmp_path / "cache"))
