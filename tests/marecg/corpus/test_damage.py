@@ -100,6 +100,10 @@ def test_an_index_with_another_hash_is_damaged_and_one_without_is_of_an_older_ve
     rewritten(corpus, reverse_leaves, hashed=True)
     with pytest.raises(CorpusError, match=r"index\.parquet: is damaged .*SHA-256"):
         Corpus.open(corpus)
+    (corpus / index.FILE).write_bytes(b"PAR1")  # the hash is compared first: PyArrow aborts for some bytes
+    with pytest.raises(CorpusError, match=r"index\.parquet: is damaged .*SHA-256"):
+        Corpus.open(corpus)
+    shutil.copy(whole / index.FILE, corpus)
     rewritten(corpus, lambda rows: None, hashed=False)
     assert Corpus.open(corpus).ids == Corpus.open(whole).ids
 
@@ -127,6 +131,7 @@ def test_no_flipped_bit_of_an_index_goes_unnoticed(corpus):
 
 
 def test_pages_of_an_index_have_checksums(corpus):
+    rewritten(corpus, lambda rows: None, hashed=False)
     content = bytearray((corpus / index.FILE).read_bytes())
     group = pq.ParquetFile(corpus / index.FILE).metadata.row_group(0)
     hashes = next(group.column(n) for n in range(group.num_columns) if group.column(n).path_in_schema == "id")

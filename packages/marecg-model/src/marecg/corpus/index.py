@@ -94,6 +94,8 @@ def read(path: Path, columns: list[str] | None = None, sha256: str | None = None
         CorpusError: If the file is missing or damaged, or has another hash.
     """
     refuse_pipe(path, AGAIN, CorpusError)
+    if sha256 is not None and path.exists() and file_sha256(path) != sha256:  # damage can abort PyArrow
+        raise CorpusError("is damaged (its SHA-256 doesn't match corpus.json)", where=path, remedy=AGAIN)
     tables = parquet_batches(path, columns, where=path, remedy=AGAIN, error=CorpusError)
     try:
         rows = _as_stated(pa.concat_tables(tables))
@@ -105,8 +107,6 @@ def read(path: Path, columns: list[str] | None = None, sha256: str | None = None
         for chunk in rows[name].chunks:
             x = (chunk.flatten() if pa.types.is_list(chunk.type) else chunk).to_numpy(zero_copy_only=False)
             refuse_impossible(x, name, path, AGAIN, CorpusError, least=LEAST[name], most=most.get(name, inf))
-    if sha256 is not None and file_sha256(path) != sha256:
-        raise CorpusError("is damaged (its SHA-256 doesn't match corpus.json)", where=path, remedy=AGAIN)
     return rows
 
 
