@@ -18,7 +18,7 @@ from ecg_records.signal.leads import LEADS
 from marecg.base.memory import keep_freed
 from marecg.recipes import Config, by_name
 from marecg.recipes.overrides import override
-from marecg.train.checkpoints import WrittenBehind
+from marecg.train.checkpoints import BackgroundWriter
 from marecg.train.network import Network
 
 RECORDS = 2
@@ -60,7 +60,7 @@ def lost_to_checkpoint(effort: Effort) -> list[float]:
     moments = [(torch.zeros_like(parameter), torch.zeros_like(parameter)) for parameter in learned]
     state, step, ratios = {"state": network.state_dict(), "moments": moments}, _step("c3", effort.depth), []
     with TemporaryDirectory(prefix="marecg-bench-") as folder:
-        writing = WrittenBehind(Path(folder))
+        writing = BackgroundWriter(Path(folder))
         for turn in range(REPEATS + 1):
             target = Path(folder) / "checkpoints" / f"step-{turn}.ckpt"
             held_up = seconds(partial(writing.save_checkpoint, state, target))

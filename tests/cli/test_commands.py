@@ -190,9 +190,10 @@ def test_an_installed_model_has_no_run_page(capsys):
     assert "is an installed model and has no run page. Name a record after it" in capsys.readouterr().err
 
 
-def test_a_report_writes_the_beats_of_a_record_beside_its_page(place, tmp_path):
+def test_a_report_writes_the_beats_of_a_record_beside_its_page(tmp_path, monkeypatch):
     record = make_record(tmp_path, x_CL=make_ecg())
-    words = ("report", place / "run", record, "--beats", tmp_path / "beats.csv")
+    monkeypatch.setattr("marecg.report.record_page.write_record", lambda *_, **__: tmp_path / "x.html")
+    words = ("report", "marecg-small-codes", record, "--beats", tmp_path / "beats.csv")
     assert run(*words) == 2
     assert run(*words, "--out", tmp_path / "x.html") == 0
     header, *rows = (tmp_path / "beats.csv").read_text().splitlines()
@@ -202,9 +203,10 @@ def test_a_report_writes_the_beats_of_a_record_beside_its_page(place, tmp_path):
     assert run(*words[:-1], tmp_path / "beats.txt", "--out", tmp_path / "x.html") == 2
 
 
-def test_the_beats_of_a_record_come_back_from_wfdb_annotations(place, tmp_path):
+def test_the_beats_of_a_record_come_back_from_wfdb_annotations(tmp_path, monkeypatch):
     record = make_record(tmp_path, x_CL=make_ecg(fs=257), fs=257)
-    words = ("report", place / "run", record, "--out", tmp_path / "x.html")
+    monkeypatch.setattr("marecg.report.record_page.write_record", lambda *_, **__: tmp_path / "x.html")
+    words = ("report", "marecg-small-codes", record, "--out", tmp_path / "x.html")
     assert run(*words, "--beats", tmp_path / "A0001.ecgann") == 0
     marks, table = (
         wfdb.rdann(str(tmp_path / "A0001"), "ecgann"),

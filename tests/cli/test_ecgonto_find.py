@@ -5,6 +5,8 @@ import json
 import pytest
 from tests.cli.calls import call
 
+import ecg_ontology
+
 
 def test_a_search_says_what_matched():
     code, out, _ = call("search", "FIBR")
@@ -54,10 +56,16 @@ def test_labels_are_of_the_language_asked_for_or_english_and_what_they_lack_is_n
 
 
 @pytest.mark.parametrize("form", ["text", "json"])
-def test_each_row_of_many_of_the_same_codes_is_answered_and_an_unknown_code_is_named_once(form):
+def test_of_a_million_rows_of_the_same_codes_each_code_is_looked_up_once(monkeypatch, form):
+    looked_up = []
+    route = ecg_ontology.Ontology.route
+    monkeypatch.setattr(
+        ecg_ontology.Ontology, "route", lambda onto, code: looked_up.append(code) or route(onto, code)
+    )
     code, out, err = call("route", "-", "--format", form, stdin="164889003 270492004 251238007\n" * 1000)
     assert code == 1
     assert len(json.loads(out)) == 3000 if form == "json" else out.count("AF") >= 1000
+    assert looked_up == ["164889003", "270492004", "251238007"]
     assert err.count("251238007") == 1
 
 

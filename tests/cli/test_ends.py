@@ -5,12 +5,13 @@ import resource
 import signal
 from collections.abc import Iterator
 from contextlib import contextmanager, redirect_stderr, redirect_stdout, suppress
-from io import StringIO
 from pathlib import Path
+from typing import Any
 
 import pytest
 from tests.cli.calls import end
 
+from marecg.corpus import prepare as module
 from marecg.corpus.prepare import prepare
 from marecg_cli.marecg import main
 
@@ -41,13 +42,10 @@ def test_a_subset_for_a_full_disk_leaves_nothing(corpus, tmp_path):
 
 @contextmanager
 def interrupted() -> Iterator[None]:
-    """Ctrl-C comes when the first shard is written: with the signal that a full disk sends, too."""
-    before = signal.signal(signal.SIGXFSZ, lambda *_: signal.raise_signal(signal.SIGINT))
-    try:
-        with full_disk():
-            yield
-    finally:
-        signal.signal(signal.SIGXFSZ, before)
+    """Ctrl-C comes when the first shard is to be written."""
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(module, "_write_shard", lambda *_: signal.raise_signal(signal.SIGINT))
+        yield
 
 
 @pytest.mark.parametrize(
@@ -85,17 +83,13 @@ def test_a_full_disk_behind_a_redirection_is_no_traceback(capsys, tmp_path, redi
         OSError(errno.ENOMEM, "Cannot allocate memory"),
     ],
 )
-def test_too_little_memory_is_no_traceback(capsys, error):
-    """What a command prints to has none left."""
+def test_too_little_memory_is_no_traceback(corpus, monkeypatch, error):
+    def refused(*_: Any) -> None:
+        raise error
 
-    class Exhausted(StringIO):
-        def write(self, text: str) -> int:
-            raise error
-
-    with redirect_stdout(Exhausted()), pytest.raises(SystemExit) as ended:
-        main(["recipes"])
-    [line] = capsys.readouterr().err.splitlines()
-    assert (ended.value.code, line.partition(".")[0]) == (3, "error: there is not enough memory")
+    monkeypatch.setattr("marecg.corpus.audit.damaged_records", refused)
+    code, line = end("audit", corpus, "--verify")
+    assert (code, line.partition(".")[0]) == (3, "error: there is not enough memory")
 
 
 @pytest.mark.parametrize(("encoding", "shown"), [("latin-1", r"\u03c4"), ("utf-8", "τ")])

@@ -70,7 +70,7 @@ def test_what_was_probed_goes_into_the_card(folders, tmp_path):
     card = tmp_path / "run" / "model" / "README.md"
     code, _, err = invoke("probe", tmp_path / "run", "--root", root, "--fraction", 1, "--card")
     assert (code, f"card: {card}" in err) == (0, True)
-    assert "## What it reaches" in card.read_text(encoding="utf-8")
+    assert "## Results" in card.read_text(encoding="utf-8")
 
 
 def test_the_table_shows_every_method_and_what_the_numbers_rest_on(probed):

@@ -3,8 +3,7 @@
 import signal
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, redirect_stdout, suppress
-from io import StringIO
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from time import sleep
 from typing import Any
@@ -19,18 +18,11 @@ ENDINGS = (signal.SIGTERM, signal.SIGHUP, signal.SIGXCPU, signal.SIGINT)
 
 
 @pytest.fixture
-def written_by(monkeypatch: pytest.MonkeyPatch) -> Callable[[Writer], None]:
-    """Have cohorts written so."""
-    name = "marecg.corpus.cohort.write"
-    return lambda write: monkeypatch.setattr(name, lambda table, path, _: write(table, path))
-
-
-@pytest.fixture
-def ended(corpus: Path, tmp_path: Path, written_by: Callable[[Writer], None]) -> Callable[[Writer], object]:
+def ended(corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[Writer], object]:
     """Exit code and line of a cohort that is written so."""
 
     def cohort(write: Writer) -> tuple[int, str]:
-        written_by(write)
+        monkeypatch.setattr("marecg.corpus.cohort.write", lambda table, path, _: write(table, path))
         return end("cohort", corpus, "--where", "age > 0", "--out", tmp_path / "out.csv", "-q")
 
     return cohort
@@ -119,26 +111,22 @@ def test_a_signal_waits_for_an_import_of_torch_and_for_no_other(ended, tmp_path,
     assert list(tmp_path.iterdir()) == []
 
 
-class Late(StringIO):
-    """What is written here ends with a signal that nobody hears of."""
-
-    def write(self, text: str) -> int:
+def test_a_command_that_was_done_when_it_was_stopped_is_done(monkeypatch):
+    def late(_: str) -> None:
         with suppress(BaseException):
             signal.raise_signal(signal.SIGTERM)
-        return super().write(text)
 
-
-def test_a_command_that_was_done_when_it_was_stopped_is_done():
-    with as_python_begins(signal.SIGTERM), redirect_stdout(Late()):
+    monkeypatch.setattr("marecg_cli._training.result", late)
+    with as_python_begins(signal.SIGTERM):
         assert run("recipes") == 0
 
 
-def test_a_signal_that_is_ignored_stays_so(corpus, tmp_path, written_by):
-    def hung_up(_: Any, path: Path) -> None:
+def test_a_signal_that_is_ignored_stays_so(corpus, tmp_path, monkeypatch):
+    def hung_up(_: Any, path: Path, __: str) -> None:
         path.write_bytes(b"whole")
         signal.raise_signal(signal.SIGHUP)
 
-    written_by(hung_up)
+    monkeypatch.setattr("marecg.corpus.cohort.write", hung_up)
     before = signal.signal(signal.SIGHUP, signal.SIG_IGN)  # nohup
     try:
         assert run("cohort", corpus, "--where", "age > 0", "--out", tmp_path / "out.csv") == 0

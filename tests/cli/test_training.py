@@ -63,7 +63,7 @@ def test_from_takes_recipe_and_model_from_the_weights_and_refuses_another_model(
     begun, on = (json.loads((tmp_path / name / "config.json").read_text()) for name in ("one", "two"))
     assert begun["config"] == on["config"]
     code, line = end(*training("three", "--from", tmp_path / "one", "--set=model.width=32"))
-    assert (code, "model.width is 32, that of the weights 16" in line) == (2, True)
+    assert (code, "model.width must be 16, as in the weights, got 32" in line) == (2, True)
     assert not (tmp_path / "three").exists()
 
 

@@ -72,7 +72,7 @@ def test_a_protocol_and_a_baseline_of_ones_own_are_named_as_files(place):
     ("name", "words"),
     [
         ("nowhere.py:TASK", "can't be run"),
-        ("{place}/fast_hearts.py:SLOW", "holds no SLOW"),
+        ("{place}/fast_hearts.py:SLOW", "has no SLOW"),
         ("{place}/small_draws.py:SMALL_DRAWS", "isn't a task"),
     ],
 )

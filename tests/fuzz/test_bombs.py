@@ -3,6 +3,7 @@
 What costs by its size is tried in a process of its own, whose memory and time are counted.
 """
 
+import shutil
 import zipfile
 from pathlib import Path
 
@@ -19,6 +20,7 @@ from marecg.corpus import index, trained_on
 from marecg.embedding.embedding_files import blocks
 from marecg.errors import CheckpointError
 from marecg.evaluate.scores import predictions
+from marecg.model import pretrained
 from marecg.model.mar_ecg import MarEcg
 from marecg.recipes.named import tiny
 
@@ -99,13 +101,21 @@ def test_a_program_with_weights_outside_of_its_folder_is_no_input_of_any_command
         assert "Traceback" not in outcome.printed
 
 
-def test_tensors_of_another_width_than_config_json_describes_are_refused(tmp_path):
-    """As when a model is exchanged while its files are read."""
+def test_a_model_that_is_swapped_while_its_files_are_read_is_one_of_both_or_refused(tmp_path, monkeypatch):
+    """Another width comes in after config.json was read, and its tensors aren't those that it describes."""
     small = tiny().model
     wide = small.model_copy(update={"width": 2 * small.width})
     MarEcg(small).save_pretrained(tmp_path / "model")
     MarEcg(wide).save_pretrained(tmp_path / "other")
-    (tmp_path / "other" / "model.safetensors").replace(tmp_path / "model" / "model.safetensors")
+    as_it_is = pretrained.read
+
+    def swapped(folder: Path) -> object:
+        described = as_it_is(folder)
+        shutil.rmtree(folder)
+        (tmp_path / "other").rename(folder)
+        return described
+
+    monkeypatch.setattr(pretrained, "read", swapped)
     with pytest.raises(CheckpointError, match=r"model.safetensors.*, got F32"):
         MarEcg.from_pretrained(tmp_path / "model")
 

@@ -35,7 +35,7 @@ from marecg.recipes.named import tiny
 from marecg.use.answers import Answers
 
 NAN, INF = float("nan"), float("inf")
-IMPOSSIBLE = "has a number that can't be"
+IMPOSSIBLE = r"must be (finite|at (least|most) [0-9e+-]+), got"
 
 
 @pytest.mark.parametrize("array", [np.array, torch.tensor])
@@ -43,7 +43,7 @@ def test_numbers_are_finite_and_within_bounds(array):
     for values in ([], [0.0, 1.0], [-1e30]):
         refuse_impossible(array(values), "a", "file", "Mend it")
     for values, first in (([0.0, NAN], "nan"), ([-INF, 0.0], "-inf"), ([0.0, INF], "inf")):
-        with pytest.raises(InputError, match=rf"\Afile: a {IMPOSSIBLE}: {first}\. Mend it\.\Z"):
+        with pytest.raises(InputError, match=rf"\Afile: a {IMPOSSIBLE} {first}\. Mend it\.\Z"):
             refuse_impossible(array(values), "a", "file", "Mend it")
     for values in ([-1, 0], [0, 2], [0, 1 << 40]):
         with pytest.raises(CorpusError, match=IMPOSSIBLE):
@@ -130,7 +130,7 @@ def test_a_list_of_training_records_of_no_rate_or_length_is_refused(tmp_path, ab
 def test_vectors_that_are_not_finite_are_refused(tmp_path):
     vectors = pa.array([[1.0, 0.0], [NAN, 0.0]], pa.list_(pa.float32(), 2))
     pq.write_table(pa.table({"id": ["a", "b"], "rhythm": vectors}), tmp_path / "e.parquet")
-    with pytest.raises(InputError, match=rf"e\.parquet: rhythm {IMPOSSIBLE}: nan\. Embed it again"):
+    with pytest.raises(InputError, match=rf"e\.parquet: rhythm {IMPOSSIBLE} nan\. Embed it again"):
         next(blocks(tmp_path / "e.parquet", ["id", "rhythm"]))
 
 
@@ -149,7 +149,7 @@ def test_a_calibration_whose_products_are_not_finite_is_refused(field):
 def test_weights_whose_products_are_not_finite_are_refused(tmp_path):
     model = MarEcg(tiny().model)
     model.state_dict()["pool.query"][0] = 3e38
-    with pytest.raises(CheckpointError, match=rf"pool\.query {IMPOSSIBLE}: 3e\+38"):
+    with pytest.raises(CheckpointError, match=rf"pool\.query {IMPOSSIBLE} 3e\+38"):
         model.save_pretrained(tmp_path / "model")
 
 

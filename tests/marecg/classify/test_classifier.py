@@ -1,5 +1,6 @@
 """`EcgClassifier`: what is trained, what stays, and what comes back from a folder."""
 
+import itertools
 import json
 import os
 from dataclasses import replace
@@ -10,9 +11,9 @@ import torch
 from numpy.typing import NDArray
 from safetensors.torch import load_file, save_file
 from sklearn.base import clone
-from torch import Tensor
 
 from marecg import EcgClassifier
+from marecg.classify import classifier as module
 from marecg.classify import tuning
 from marecg.classify.classifier_folder import is_classifier
 from marecg.classify.logistic import weighted_loss
@@ -21,7 +22,7 @@ from marecg.errors import CheckpointError, UsageError
 from marecg.model.classifier import Classifier
 from marecg.model.mar_ecg import MarEcg
 from marecg.model.windows import recording, stacked, tta_windows
-from marecg.nn.schedule import cosine
+from marecg.objectives import augment
 
 RECORDS = 24
 LABELS = np.array(["slow"] * (RECORDS // 2) + ["fast"] * (RECORDS // 2))
@@ -77,11 +78,12 @@ def test_it_comes_back_from_its_folder(fitted, signals, tmp_path):
         ("all", {"pool", "encoder.norm", "encoder.blocks.1", "encoder.blocks.0", "tokens"}),
     ],
 )
-def test_only_the_layers_that_are_asked_for_move(layers, trained, model, misled):
+def test_only_the_layers_that_are_asked_for_move(layers, trained, model, signals, monkeypatch):
+    losses = itertools.count(9.0, -1.0)
+    monkeypatch.setattr(tuning, "calibrated_loss", lambda *_: next(losses))
     before = {name: value.clone() for name, value in model.state_dict().items()}
-    fitted = tuned(misled, layers, steps=3, batch_size=8, lr=1e-2, look=1)
-    now = fitted.net.model.state_dict()
-    moved = {name for name, value in now.items() if not value.equal(before[name])}
+    fitted = classifier(model, layers, lr=1e-2, steps=3).fit(signals, LABELS)
+    moved = {name for name, value in fitted.encoder.state_dict().items() if not value.equal(before[name])}
     assert all(any(name.startswith(part) for part in trained) for name in moved)
     assert {part for part in trained if any(name.startswith(part) for name in moved)} == trained
     assert all(value.equal(before[name]) for name, value in model.state_dict().items())
@@ -112,16 +114,17 @@ def test_a_table_of_labels_gives_a_probability_for_each_and_comes_back(model, si
     assert set(np.unique(back.predict(signals))) <= {0, 1}
 
 
-def test_a_fifth_of_the_patients_judges_and_is_not_trained_on(model, signals):
-    class Split(EcgClassifier):
-        def fit_rows(self, vectors, y_BK, train, val, classes, **options):
-            self.parts = (train, val)
-            np.testing.assert_array_equal(y_BK[:, 1], LABELS == "slow")
-            return super().fit_rows(vectors, y_BK, train, val, classes, **options)
+def test_a_fifth_of_the_patients_judges_and_is_not_trained_on(model, signals, monkeypatch):
+    patients, splits = np.arange(RECORDS) // 2, []
 
-    patients = np.arange(RECORDS) // 2
-    fitted = Split(model, "head", fs=500, leads=("I", "V2")).fit(signals, LABELS, groups=patients)
-    train, val = fitted.parts
+    def noted(how, vectors, y_MK, train, val, *rest):
+        splits.extend((train, val))
+        np.testing.assert_array_equal(y_MK[:, 1], LABELS[[*train, *val]] == "slow")
+        return tune(how, vectors, y_MK, train, val, *rest)
+
+    monkeypatch.setattr(module, "tune", noted)
+    classifier(model, "head").fit(signals, LABELS, groups=patients)
+    train, val = splits
     assert sorted([*train, *val]) == list(range(RECORDS))
     assert not {patients[row] for row in train} & {patients[row] for row in val}
     assert len({patients[row] for row in val}) == 3
@@ -133,62 +136,43 @@ def vectors(model, signals) -> Vectors:
     return Vectors(model, whole.__getitem__)
 
 
-@pytest.fixture(scope="module")
-def misled(vectors) -> Vectors:
-    """The same records, where the head is judged on vectors of noise: a trained network is better."""
-    misled = Vectors(vectors.model, vectors.fetch)
-    noise = np.random.default_rng(0).normal(0, 10, vectors(ODD).shape)
-    misled.add(ODD, noise.astype(np.float32))
-    return misled
-
-
 def tuned(vectors: Vectors, layers: str, train=EVEN, val=ODD, **values) -> Tuned:
     labels_BK = np.eye(2)[(LABELS[[*train, *val]] == "slow").astype(int)]
     return tune(Tuning(layers, **values), vectors, labels_BK, train, val)
 
 
-def test_the_step_with_the_least_loss_is_kept(vectors, misled):
-    best = tuned(misled, "all", steps=6, batch_size=8, lr=1e-2, look=1)
-    assert best.step > 0
-    assert best.loss < tuned(misled, "head").loss
-    labels_BK = np.eye(2)[(LABELS[ODD] == "slow").astype(int)]
-    again = tuning.calibrated_loss(best.logits(vectors, ODD), labels_BK, np.ones((len(ODD), 2)))
-    assert again == pytest.approx(best.loss)
+def test_the_step_with_the_least_loss_is_kept_and_patience_ends_the_rest(vectors, monkeypatch):
+    """Two steps without a gain are waited for after the second, which was the best; the head was worse."""
+    losses = iter([3.0, 2.5, 2.0, 4.0, 2.2, 0.1])
+    monkeypatch.setattr(tuning, "calibrated_loss", lambda *_: next(losses))
+    best = tuned(vectors, "all", steps=5, batch_size=8, patience=2, look=1)
+    assert (best.step, best.loss, next(losses)) == (2, 2.0, 0.1)
 
 
-def test_patience_ends_a_training_that_gains_nothing(vectors):
-    """Two steps without a gain are waited for."""
-    fetched: list[int] = []
-    watched = Vectors(vectors.model, lambda row: fetched.append(row) or vectors.fetch(row))
-    watched.add(range(RECORDS), vectors(range(RECORDS)).astype(np.float32))
-    assert tuned(watched, "all", steps=5, batch_size=8, patience=2, look=1, lr=1.0).step == 0
-    assert len(fetched) == 2 * (8 + len(ODD))
+def test_what_is_judged_and_kept_is_half_way_to_the_average_of_the_weights(vectors, monkeypatch):
+    """After one step the average stands 1 / 11 of the way back to where the step began; then half of that."""
+    losses = itertools.count(9.0, -1.0)
+    monkeypatch.setattr(tuning, "calibrated_loss", lambda *_: next(losses))
+    before = tuned(vectors, "head").net.head.bias
+    moves = []
+    for average, half_way in ((0.0, 1.0), (0.98, 0.5)):
+        monkeypatch.setattr(tuning, "AVERAGE", average)
+        monkeypatch.setattr(tuning, "HALF_WAY", half_way)
+        moves.append(tuned(vectors, "all", steps=1, lr=0.1).net.head.bias - before)
+    torch.testing.assert_close(moves[1], moves[0] * 5 / 11)
 
 
-def test_what_is_judged_and_kept_is_half_way_to_the_average_of_the_weights(misled):
-    """After one step the average stands 1 / 11 of the way back to where the step began; then half of that.
+def test_every_window_is_augmented_anew(vectors, monkeypatch):
+    augmented = []
 
-    Adam's first step is as long as the learning rate, which is a tenth for the head, on its way up.
-    """
-    moved = tuned(misled, "all", steps=1, lr=1e-2).net.head.bias - tuned(misled, "head").net.head.bias
-    step = 1e-3 * cosine(0, 1, 1)
-    torch.testing.assert_close(moved.abs(), torch.full((2,), step * 5 / 11), rtol=0.02, atol=0)
+    def noted(x_BCL, *others):
+        augmented.append(augment.rhythm_safe(x_BCL, *others))
+        return augmented[-1]
 
-
-def test_every_window_is_augmented_anew(model, signals):
-    """The records have one window each."""
-    seen: list[Tensor] = []
-
-    def note(module: torch.nn.Module, given: tuple[Tensor, ...]) -> None:
-        if module.training:
-            seen.append(given[0].sum(0))  # whichever record comes first
-
-    short = [recording(x_KL[:, :1500], 500, ("I", "V2"), model.config) for x_KL in signals]
-    handle = model.tokens.register_forward_pre_hook(note)
-    tuned(Vectors(model, short.__getitem__), "all", [0, 23], [1, 22], steps=2)
-    handle.remove()
-    assert len(seen) == 2
-    assert not torch.equal(*seen)
+    monkeypatch.setattr(tuning, "rhythm_safe", noted)
+    tuned(vectors, "all", [0, 23], [1, 22], steps=2)
+    assert len(augmented) == 2
+    assert not torch.equal(*augmented)
 
 
 def test_overconfidence_that_calibration_mends_costs_nothing():
@@ -308,7 +292,7 @@ def test_a_head_that_is_not_finite_is_refused(fitted, tmp_path):
     fitted.save(tmp_path / "clf")
     head = tmp_path / "clf" / "head.safetensors"
     save_file({name: value * float("nan") for name, value in load_file(head).items()}, head)
-    with pytest.raises(CheckpointError, match=r"head\.safetensors: .* has a number that can't be"):
+    with pytest.raises(CheckpointError, match=r"head\.safetensors: .* must be finite, got nan"):
         EcgClassifier.load(tmp_path / "clf")
 
 

@@ -3,6 +3,7 @@
 import pytest
 from tests.cli.calls import run
 
+from marecg.classify import finetune as module
 from marecg.classify.finetune import finetune
 from marecg.classify.tuning import Tuning
 from marecg.errors import OutputError, UsageError
@@ -53,12 +54,11 @@ def test_options_that_fine_tuning_or_probing_does_not_read_are_refused(run_folde
     assert run("probe", run_folder, "--root", ptbxl_root, *options.split()) == 2
 
 
-def test_a_report_without_a_place_is_refused_before_training(run_folder, ptbxl_root, tmp_path):
-    """The training would diverge."""
+def test_a_report_without_a_place_is_refused_before_training(run_folder, ptbxl_root, tmp_path, monkeypatch):
     (tmp_path / "file").touch()
-    diverging = [Tuning("all", steps=2, lr=1e30)]
+    monkeypatch.setattr(module, "tune", lambda *_: pytest.fail("hours are spent"))
     with pytest.raises(OutputError, match="probe: cannot be written"):
-        finetune(run_folder, "ptbxl-super", ptbxl_root, diverging, out=tmp_path / "file")
+        finetune(run_folder, "ptbxl-super", ptbxl_root, [Tuning()], out=tmp_path / "file")
 
 
 def test_training_that_diverges_is_one_clear_error(run_folder, ptbxl_root, tmp_path):

@@ -6,7 +6,8 @@ from tests.made_records import make_record
 from tests.marecg.told import Told
 
 from ecg_records.readers.identity import identity
-from marecg.corpus.audit import Audit, Overlap, audit, fingerprints
+from marecg.corpus import audit as module
+from marecg.corpus.audit import Audit, Overlap, audit
 from marecg.corpus.prepare import prepare
 from marecg.errors import CorpusError
 
@@ -54,6 +55,11 @@ def test_records_patients_and_signals_of_the_held_out_set_are_found_under_any_na
     assert found.leaves == Overlap(corpus=1, evaluation=1, shared=("NSR",), only_in_evaluation=())
 
 
+def test_a_copy_is_named_rightly_in_whichever_block_of_the_corpus_it_lies(found, tmp_path, monkeypatch):
+    monkeypatch.setattr(module, "_BLOCK", 2)
+    assert audit(tmp_path / "corpus", [tmp_path / "ptbxl"]).similar == found.similar
+
+
 def test_a_gap_behind_the_window_hides_no_record(tmp_path):
     """What condemns a record when it is prepared lies in the window, and so it is here."""
     x_CL = heart(3)
@@ -88,8 +94,8 @@ def test_the_records_that_are_compared_are_seen_going_by(tmp_path):
 
 def test_a_fingerprint_is_the_unit_vector_of_the_means_of_twenty_samples_without_each_leads_own():
     d_BCL = np.random.default_rng(0).integers(-900, 900, (3, 12, 4710)).astype(np.int16)
-    for d_CL, print_F in zip(d_BCL, fingerprints(d_BCL), strict=True):
+    for d_CL, print_F in zip(d_BCL, module.fingerprints(d_BCL), strict=True):
         slow_CF = d_CL[:, :4700].reshape(12, 235, 20).mean(axis=2)
         slow_F = (slow_CF - slow_CF.mean(axis=1, keepdims=True)).ravel()
         np.testing.assert_allclose(print_F, slow_F / np.linalg.norm(slow_F), atol=1e-6)
-    assert not fingerprints(np.zeros((1, 12, 4700), np.int16)).any(), "what is flat is like nothing"
+    assert not module.fingerprints(np.zeros((1, 12, 4700), np.int16)).any(), "what is flat is like nothing"

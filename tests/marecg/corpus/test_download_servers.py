@@ -6,6 +6,7 @@ import pytest
 from tests.marecg.corpus.publishing import GEORGIA
 
 from ecg_records.readers.catalogue import dataset
+from marecg.corpus import download
 from marecg.corpus.download import get
 from marecg.errors import InputError
 
@@ -37,9 +38,11 @@ def test_what_no_program_may_fetch_is_said_with_its_address():
         get(dataset("cpsc2018"), "nowhere")
 
 
-def test_a_file_without_end_is_given_up(tmp_path, base):
+@pytest.mark.parametrize(("longest_list", "gigabytes"), [(100, 1.0), (1 << 20, 1e-6)])
+def test_a_list_or_a_file_without_end_is_given_up(tmp_path, base, monkeypatch, longest_list, gigabytes):
+    monkeypatch.setattr(download, "LONGEST_LIST", longest_list)
     with pytest.raises(InputError, match=r"must have at most .* MB, but the server sends more"):
-        get(GEORGIA.model_copy(update={"size": 1e-6}), tmp_path, base=base)
+        get(GEORGIA.model_copy(update={"size": gigabytes}), tmp_path, base=base)
 
 
 @pytest.mark.parametrize("name", ["a\0b", "x" * 5000, "y" * 250, "d/" * 1700 + "e", "\x1b[31mred"])

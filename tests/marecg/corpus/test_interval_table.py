@@ -6,6 +6,7 @@ import pytest
 
 from ecg_records.measurements.intervals import measure
 from ecg_records.signal.leads import LEADS
+from marecg.corpus import intervals as module
 from marecg.corpus.cohort import cohort
 from marecg.corpus.intervals import INTERVALS, intervals
 from marecg.corpus.prepared import Corpus
@@ -18,11 +19,12 @@ def corpus(corpus_folder, tmp_path) -> Corpus:
 
 
 @pytest.mark.usefixtures("forked_workers")
-def test_they_are_what_a_record_measures_and_are_measured_once(corpus):
+def test_they_are_what_a_record_measures_and_are_measured_once(corpus, monkeypatch):
+    monkeypatch.setattr(module, "BLOCK_RECORDS", 4)
     table = intervals(corpus)
     assert tuple(table.column_names) == INTERVALS
     assert len(table) == len(corpus) == 10
-    for row in (0, 9):
+    for row in (0, 3, 4, 9):  # first and last of blocks
         found = measure(corpus.signals([row])[0][:, : corpus.n_valid[row]], 500, LEADS)
         assert table["qrs"][row].as_py() == found.qrs
         assert table["qtc"][row].as_py() == found.qtc()

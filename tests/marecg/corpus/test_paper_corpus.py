@@ -74,5 +74,5 @@ def test_corpus_paper_leaves_out_damaged_leads_and_duplicates_and_takes_neurokit
 
 
 def test_corpus_paper_takes_no_setting_of_mending():
-    with pytest.raises(ValueError, match="corpus=paper doesn't use hidden_limit"):
+    with pytest.raises(ValueError, match="hidden_limit must be omitted with corpus=paper"):
         CorpusConfig(corpus="paper", hidden_limit=2)

@@ -9,6 +9,7 @@ import pytest
 from tests.made_records import make_record
 from tests.marecg.corpus.prepared_folders import SMALL, digest
 
+from marecg.corpus import prepare as module
 from marecg.corpus.account import Account
 from marecg.corpus.prepare import prepare
 from marecg.corpus.statistics import statistics
@@ -56,6 +57,14 @@ def test_a_shard_is_the_file_that_numpy_would_save(source, tmp_path):
 def test_run_twice_it_writes_the_same_bytes_and_the_number_of_processes_does_not_matter(source, tmp_path):
     for out, jobs in (("one", 1), ("two", 2), ("one", 1)):
         prepare([source], tmp_path / out, SMALL, jobs=jobs)
+    assert digest(tmp_path / "one") == digest(tmp_path / "two")
+
+
+@pytest.mark.parametrize("records", [1, 2, 3])
+def test_how_many_records_a_task_has_does_not_matter(source, tmp_path, monkeypatch, records):
+    prepare([source], tmp_path / "one", jobs=1)
+    monkeypatch.setattr(module, "TASK_RECORDS", records)
+    prepare([source], tmp_path / "two", jobs=1)
     assert digest(tmp_path / "one") == digest(tmp_path / "two")
 
 

@@ -117,7 +117,7 @@ def test_a_finished_corpus_that_a_power_cut_damaged_is_prepared_anew(source, tmp
     (out / name).write_bytes(b"")
     prepare([source], out, SMALL, jobs=1)
     assert digest(out) == before
-    assert "the corpus is prepared anew" in caplog.text
+    assert "preparing the corpus again" in caplog.text
 
 
 def test_a_bit_that_flipped_on_the_disk_is_found(source, tmp_path):

@@ -133,7 +133,7 @@ def test_a_shard_of_other_numbers_or_another_shape_is_damaged(tmp_path, kind, sh
     np.save(tmp_path / "00000.npy", np.zeros((2, 12, 9), np.int16))
     assert open_shard(tmp_path / "00000.npy", 2, 9).shape == (2, 12, 9)
     np.save(tmp_path / "00000.npy", np.zeros(shape, kind))
-    with pytest.raises(CorpusError, match=re.escape(f"it holds {kind} {shape}")):
+    with pytest.raises(CorpusError, match=re.escape(f"it has type {kind} and shape {shape}")):
         open_shard(tmp_path / "00000.npy", 2, 9)
 
 

@@ -4,7 +4,6 @@ import errno
 import json
 import os
 import shutil
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -12,6 +11,7 @@ from tests.marecg.corpus.prepared_folders import SMALL, digest
 
 from ecg_records.readers import wfdb_header
 from ecg_records.readers.discovery import find, hash_sources
+from marecg.corpus import prepare_record
 from marecg.corpus.account import read_report
 from marecg.corpus.prepare import prepare
 from marecg.corpus.prepared import Corpus
@@ -19,45 +19,39 @@ from marecg.errors import Reason, RecordError, SourceGoneError
 
 
 @pytest.fixture
-def when_opened(monkeypatch):
-    """Let something happen to files of these names when they are opened, as on a disk that fails."""
-
-    def arrange(happens: Callable[[Path], None], *names: str) -> None:
-        opened = Path.open
-
-        def watched(self, *args, **options):
-            if self.name in names:
-                happens(self)
-            return opened(self, *args, **options)
-
-        monkeypatch.setattr(Path, "open", watched)
-
-    return arrange
-
-
-@pytest.fixture
-def refuse(when_opened):
+def refuse(monkeypatch):
     """Let the file system refuse files by their names, with an error number, as a bad disk does."""
 
     def refuse(number: int, *names: str) -> None:
-        def fail(path: Path) -> None:
-            raise OSError(number, os.strerror(number), str(path))
+        opened = Path.open
 
-        when_opened(fail, *names)
+        def failing(self, *args, **options):
+            if self.name in names:
+                raise OSError(number, os.strerror(number), str(self))
+            return opened(self, *args, **options)
+
+        monkeypatch.setattr(Path, "open", failing)
 
     return refuse
 
 
 @pytest.mark.parametrize("jobs", [1, 2])
 def test_a_source_that_vanishes_stops_the_command_and_the_next_start_ends_as_an_unbroken_one(
-    source, tmp_path, monkeypatch, jobs, forked_workers, when_opened
+    source, tmp_path, monkeypatch, jobs, forked_workers
 ):
     prepare([source], tmp_path / "whole", SMALL, jobs=1)
     away = source.with_name("away")
-    when_opened(lambda _: source.rename(away), "E00001.mat")
-    with pytest.raises(SourceGoneError, match=r"records: was removed or unmounted .* to continue"):
-        prepare([source], tmp_path / "out", SMALL, jobs=jobs)
-    monkeypatch.undo()
+    read = prepare_record.prepare_record
+
+    def vanishing(record, config):
+        if record.id == "E00001" and source.exists():
+            source.rename(away)
+        return read(record, config)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(prepare_record, "prepare_record", vanishing)
+        with pytest.raises(SourceGoneError, match=r"records: was removed or unmounted .* to continue"):
+            prepare([source], tmp_path / "out", SMALL, jobs=jobs)
     assert not (tmp_path / "out" / "report.json").exists()
     away.rename(source)
     prepare([source], tmp_path / "out", SMALL, jobs=1)

@@ -5,6 +5,7 @@ import json
 import os
 import shutil
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -13,13 +14,15 @@ import numpy as np
 import pyarrow.parquet as pq
 import pytest
 import torch
-from tests.killing import killing_reader
-from tests.marecg.embedding.conftest import PART, run, same_files
+from tests.marecg.corpus.test_killers import OutOfMemory
+from tests.marecg.embedding.conftest import run, same_files
 from tests.marecg.told import Told
 
 from ecg_records.readers.discovery import EMBEDDINGS
+from ecg_records.readers.inputs import find_inputs
+from ecg_records.record import Candidate
 from marecg.corpus.prepared import Corpus
-from marecg.embedding import processes
+from marecg.embedding import inputs, processes
 from marecg.embedding.embed import embed
 from marecg.embedding.embedding_store import METADATA_KEY
 from marecg.errors import CorpusError, SourceGoneError, UsageError
@@ -98,21 +101,27 @@ def test_two_processes_write_the_bytes_of_one(place, tmp_path):
     same_files(tmp_path / "out", place / "quiet")
 
 
+def read_by(reader: OutOfMemory, monkeypatch) -> None:
+    """Have two records of one part read by it."""
+
+    def find_deadly(*args):
+        candidates = find_inputs(*args)
+        deadly = [name for name, each in candidates.items() if each.file.stem in {"S00004", "S00006"}]
+        return candidates | {name: replace(candidates[name], reader=reader) for name in deadly}
+
+    monkeypatch.setattr(inputs, "find_inputs", find_deadly)
+
+
 @pytest.mark.usefixtures("forked_workers")
 def test_the_error_for_a_killed_worker_names_the_records_that_were_being_read(place, tmp_path, monkeypatch):
-    """Two records of one part get their reader killed."""
-    wfdb = shutil.copytree(place / "wfdb", tmp_path / "wfdb")
-    deadly = [header.with_suffix(".deadly") for header in wfdb.rglob("S0000[46].hea")]
-    with killing_reader(wfdb, tmp_path / "site", monkeypatch):
-        for path in deadly:
-            path.touch()
-        killed = r"a worker process was killed.*while reading .*S0000[46]\.hea.*fewer"
-        with pytest.raises(CorpusError, match=killed):
-            run(place, tmp_path / "out", wfdb, jobs=2)
-        for path in deadly:
-            path.unlink()
-        run(place, tmp_path / "out", wfdb, jobs=1)  # the same command goes on
-    assert pq.read_table(tmp_path / "out").equals(pq.read_table(place / "quiet"))
+    read_by(OutOfMemory(), monkeypatch)
+    with pytest.raises(
+        CorpusError, match=r"a worker process was killed.*while reading .*S0000[46]\.hea.*fewer"
+    ):
+        run(place, tmp_path / "out", jobs=2)
+    monkeypatch.undo()
+    run(place, tmp_path / "out", jobs=1)  # the same command goes on
+    same_files(tmp_path / "out", place / "quiet")
 
 
 def test_the_same_command_may_run_twice_at_once(place, tmp_path):
@@ -192,21 +201,21 @@ def test_records_that_were_unavailable_are_tried_again_by_the_next_start(place, 
     assert pq.read_table(tmp_path / "out").equals(pq.read_table(place / "quiet"))
 
 
-def test_a_source_that_vanishes_stops_the_command_and_the_parts_that_are_there_stay(place, tmp_path):
+def test_a_source_that_vanishes_stops_the_command_and_the_parts_that_are_there_stay(
+    place, tmp_path, monkeypatch
+):
     shutil.copytree(place / "wfdb", tmp_path / "wfdb")
+    read, left = Candidate.read, iter(range(5))
 
-    @contextmanager
-    def vanishing(_what):
-        """The source goes while the second part is embedded."""
+    def vanishing(self, *args, **options):
+        if next(left, None) is None and (tmp_path / "wfdb").exists():
+            (tmp_path / "wfdb").rename(tmp_path / "away")
+        return read(self, *args, **options)
 
-        def tell(done, *_):
-            if done > PART:
-                (tmp_path / "wfdb").rename(tmp_path / "away")
-
-        yield tell
-
-    with pytest.raises(SourceGoneError):
-        run(place, tmp_path / "out", tmp_path / "wfdb", jobs=1, progress=vanishing)
+    with monkeypatch.context() as patch:
+        patch.setattr(Candidate, "read", vanishing)
+        with pytest.raises(SourceGoneError):
+            run(place, tmp_path / "out", tmp_path / "wfdb", jobs=1)
     assert [path.name for path in (tmp_path / "out").glob("part-*")] == ["part-00000.parquet"]
     (tmp_path / "away").rename(tmp_path / "wfdb")
     run(place, tmp_path / "out", tmp_path / "wfdb", jobs=1)

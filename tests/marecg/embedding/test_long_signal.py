@@ -38,7 +38,7 @@ def test_it_is_embedded_as_the_same_array_is(model, x_CL, step, tolerance):
     y_CL, fs = np.ascontiguousarray(x_CL[:, ::step]), 500 / step
     record, whole = read_recording(reader(y_CL, fs), model.config)
     assert isinstance(whole.x_CL, LongSignal)
-    assert record.x_KL.shape[1] == recordings.PIECE * fs
+    assert record.x_KL.shape[1] == recordings.PIECE_S * fs
     (alone,) = encode(model, [whole])
     whole = embed(model, y_CL[None], fs=fs, readout="wide")
     for piecewise, expected in ((alone.wide, whole.wide[0]), (alone.patch, whole.patch[0])):
@@ -58,7 +58,7 @@ def test_no_more_is_held_than_two_pieces_and_what_a_shifted_window_may_ask_again
     for start in range(0, signal.shape[1] - 3500, 3500):
         np.testing.assert_array_equal(signal[:, start : start + 3500], x_CL[:, start : start + 3500])
         held.append(signal._samples.shape[1])
-    assert max(held) <= 2 * recordings.PIECE * 500 + 3500
+    assert max(held) <= 2 * recordings.PIECE_S * 500 + 3500
 
 
 @pytest.mark.parametrize("kind", [torch.float16, torch.bfloat16, torch.float64])

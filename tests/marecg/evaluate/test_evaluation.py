@@ -11,7 +11,6 @@ from tests.marecg.told import Told
 
 import ecg_ontology
 from marecg.errors import InputError, UsageError
-from marecg.evaluate.evaluation import evaluate
 from marecg.evaluate.methods.frozen_encoder import random_control, random_encoder
 from marecg.evaluate.probe.merl import NOTES
 from marecg.evaluate.request import Request, protocol_named
@@ -177,13 +176,14 @@ def test_progress_says_what_is_being_fitted(gscl_run, ptbxl_root):
     assert fits[0] == (fits[0][0], 0, "now 24 records, strength 1e-05, class 1 of 4")
 
 
-def test_concepts_are_refused_where_there_are_none(run_folder, gscl_run, ptbxl_root, task):
+def test_concepts_are_refused_where_there_are_none(run_folder, gscl_run, ptbxl_root, monkeypatch):
     with pytest.raises(UsageError, match="no prototypes"):
         probed(run_folder, "ptbxl-super", ptbxl_root, Request(readout="concepts"))
     with pytest.raises(UsageError, match="protocol merl"):
         Request(readout="concepts", protocol=protocol_named("merl"))
+    monkeypatch.setattr("marecg.evaluate.methods.frozen_encoder.known_concepts", lambda *_: ())
     with pytest.raises(InputError, match="ptbxl-super: readout=concepts needs a class with a concept"):
-        evaluate(gscl_run, (replace(task, concepts={}),), Request(readout="concepts"))
+        probed(gscl_run, "ptbxl-super", ptbxl_root, Request(readout="concepts"))
 
 
 @pytest.mark.slow

@@ -15,16 +15,12 @@ from marecg.model.names import installed, names_model
 from marecg.model.pretrained import folder_of
 
 
-@pytest.fixture
-def without_network(monkeypatch) -> None:
-    def refuse(*_: object, **__: object) -> str:
-        raise AssertionError("the network was asked")
-
-    monkeypatch.setattr(pretrained, "snapshot_download", refuse)
+def refuse_network(*_: object, **__: object) -> str:
+    raise AssertionError("the network was asked")
 
 
-@pytest.mark.usefixtures("without_network")
 def test_a_run_folder_stands_for_the_model_in_it(saved, monkeypatch):
+    monkeypatch.setattr(pretrained, "snapshot_download", refuse_network)
     monkeypatch.chdir(saved.parent.parent)
     assert MarEcg.from_pretrained("run").config == MarEcg.from_pretrained("run/model").config
 
@@ -42,8 +38,8 @@ def test_without_network_a_hub_id_is_one_clear_error(monkeypatch, tmp_path):
         *("x" * 300, "owner/" + "x" * 300, "~nobody-of-this-name/x", "a\0b"),
     ],
 )
-@pytest.mark.usefixtures("without_network")
 def test_a_path_that_is_not_there_asks_no_server(saved, given, monkeypatch):
+    monkeypatch.setattr(pretrained, "snapshot_download", refuse_network)
     monkeypatch.chdir(saved.parent.parent)
     with pytest.raises(CheckpointError, match="is not a folder"):
         MarEcg.from_pretrained(given)

@@ -119,7 +119,7 @@ def test_weights_that_are_not_finite_are_neither_loaded_nor_saved(saved, tmp_pat
     tensors = load_file(saved / "model.safetensors")
     tensors["pool.query"][0] = torch.nan
     save_file(tensors, saved / "model.safetensors")
-    problem = r"pool\.query has a number that can't be: "
+    problem = r"pool\.query must be finite, got "
     with pytest.raises(CheckpointError, match=problem):
         MarEcg.from_pretrained(saved)
     model.state_dict()["pool.query"][0] = torch.inf
@@ -179,8 +179,8 @@ def test_the_card_says_what_the_model_is_and_what_it_is_not(micro, tmp_path):
     for fact in (
         "license: apache-2.0",
         "`micro`, 6 optimiser steps",
-        "12 records: georgia 7, ptb 3, 2 of no published collection",
-        "NSR 9, AF 2; without any: LVH",
+        "12 records: georgia 7, ptb 3, 2 from other collections",
+        "NSR 9, AF 2; no records: LVH",
         "500 Hz",
         "aVR, aVL, aVF",
         ONTOLOGY.sha256,

@@ -82,7 +82,7 @@ def test_the_sections_come_in_the_order_in_which_a_reader_asks(checked):
 def test_the_page_says_what_was_trained_on_what_and_what_each_curve_measures(checked, run):
     assert "a run & <more>" in checked.text, "a name can't smuggle markup in"
     assert MarEcg.from_pretrained(run / "model").ontology.sha256 in checked.text
-    assert re.search(r"\d+: \d+ of no published collection", checked.text)
+    assert re.search(r"\d+: \d+ from other collections", checked.text)
     assert re.search(r"0:00:\d\d, on 1 × cpu", checked.text)
     assert '"monitor_every": 2' in checked.text
     assert "recon: error of the patches after the context" in checked.text

@@ -103,7 +103,7 @@ def test_weights_without_a_list_leave_the_run_without_a_whole_one(archive, micro
 def test_killed_and_resumed_without_weights_it_is_the_unbroken_run(archive, micro, given, unbroken, tmp_path):
     run = tmp_path / "run"
     assert killed(run, 3, lambda out: train(micro, archive, out, start=given)) == -signal.SIGKILL
-    with pytest.raises(UsageError, match=r"was begun from earlier \(SHA-256 \w{8}\), not from run"):
+    with pytest.raises(UsageError, match=r"was started from earlier \(SHA-256 \w{8}\), got run"):
         train(micro, archive, run, start=unbroken)
     train(micro, archive, run, resume=True)
     assert rows(run) == rows(unbroken)
@@ -118,8 +118,8 @@ def test_a_run_without_a_checkpoint_asks_for_the_weights_again_and_no_other_weig
 ):
     shutil.copytree(unbroken, tmp_path / "run")
     shutil.rmtree(tmp_path / "run" / "checkpoints")
-    with pytest.raises(UsageError, match="was begun from earlier, and has no checkpoint yet"):
+    with pytest.raises(UsageError, match="was started from earlier, but has no checkpoint yet"):
         train(micro, archive, tmp_path / "run")
     config = override(micro, ["train.seed=1", "train.max_steps=2"])
-    with pytest.raises(UsageError, match="was begun from random weights, not from run"):
+    with pytest.raises(UsageError, match="was started from random weights, got run"):
         train(config, corpus_folder, given, start=unbroken)

@@ -34,7 +34,7 @@ def test_an_epoch_is_over_when_all_processes_together_have_seen_the_corpus(tmp_p
         train_dataloader=SimpleNamespace(batch_size=1, world=2, seconds=0.0),
         loggers=[],
     )
-    module = SimpleNamespace(looked_at=lambda step: False, skipped_steps=0, total_steps=1)
+    module = SimpleNamespace(is_monitored=lambda step: False, skipped_steps=0, total_steps=1)
     metrics = Metrics(tmp_path, 8.0, lambda *_: None)
     for number, loss in ((2, 1.0), (3, 2.0)):
         outputs = {"loss": torch.tensor(loss / 2), "recon": torch.tensor(loss)}

@@ -16,7 +16,7 @@ from marecg.train.run import train
 
 
 def test_a_corpus_of_another_window_is_refused(pretrain, tmp_path):
-    with pytest.raises(CorpusError, match=r"window 4700, the recipe has data\.window 4500"):
+    with pytest.raises(CorpusError, match=r"must have the recipe's data\.window 4500, got 4700"):
         pretrain(tmp_path / "run", "data.window=4500")
     assert not (tmp_path / "run").exists()
 
@@ -47,10 +47,10 @@ def test_concepts_are_not_taught_where_no_record_has_one(corpus_folder, micro, t
     sources = json.dumps(sorted(set(Corpus.open(corpus_folder).sources)))
     unread = override(micro, [f"sampling.without_codes={sources}"])
     for config, folder, taught in (
-        (micro, data, "gscl to learn from.* --set gscl=null"),
-        (unread, corpus_folder, "gscl to learn from.* --set gscl=null"),
+        (micro, data, "as required by gscl.* --set gscl=null"),
+        (unread, corpus_folder, "as required by gscl.* --set gscl=null"),
     ):
-        with pytest.raises(CorpusError, match=f"no record has a code .* for {taught}"):
+        with pytest.raises(CorpusError, match=f"no record has a code of a leaf concept, {taught}"):
             train(config, folder, tmp_path / "run")
     assert not (tmp_path / "run").exists()
     train(override(micro, ["gscl=null", "train.max_steps=1"]), data, tmp_path / "run")

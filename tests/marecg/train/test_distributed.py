@@ -164,7 +164,7 @@ def test_a_run_goes_on_in_another_number_of_processes_with_the_same_batches(
     else:
         warned = "".join(train_in_two(config, corpus_folder, run))
     numbers = "1 instead of 2" if first_in_two else "2 instead of 1"
-    assert f"goes on in {numbers} processes; a step still reads 8 records" in warned
+    assert f"resuming in {numbers} processes; a step still reads 8 records" in warned
     same_run(run, in_one)
 
 
@@ -248,7 +248,7 @@ def test_a_process_that_is_stopped_ends_the_other_and_one_that_is_asked_to_stop_
         os.kill(ranks[1], number)
         assert forked.end(ranks[0]) == 1
         if number == signal.SIGSTOP:
-            assert f"another process gave no sign for {PATIENCE} s, or is gone" in printed[0].read_text()
+            assert f"another process didn't respond for {PATIENCE} s, or has ended" in printed[0].read_text()
         else:
             assert forked.end(ranks.pop()) == 1
             step = int(max((tmp_path / "run/checkpoints").iterdir()).stem.removeprefix("step-"))

@@ -6,9 +6,7 @@ from typing import Any
 
 import pytest
 import torch
-from lightning import Callback
 from lightning.pytorch.strategies import SingleDeviceStrategy
-from tests import forked
 from tests.cli.calls import run
 from tests.marecg.train.runs import SMALLER, files
 
@@ -47,16 +45,17 @@ def test_a_signal_ends_training_after_its_step_with_a_checkpoint_and_a_word_and_
     assert files(tmp_path / "run") == files(whole)
 
 
-class TooEarly(Callback):
-    """A signal comes before the first step."""
+def test_a_signal_before_the_first_step_loses_nothing(pretrain, unbroken, tmp_path, monkeypatch):
+    listen = stopping.Preemption.listen
 
-    def on_train_start(self, *_: object) -> None:
+    def too_early(self: stopping.Preemption) -> None:
+        listen(self)
         signal.raise_signal(signal.SIGTERM)
 
-
-def test_a_signal_before_the_first_step_loses_nothing(pretrain, unbroken, tmp_path):
-    with pytest.raises(StoppedError, match="stopped at step 0; run the same command to continue"):
-        pretrain(tmp_path / "run", callbacks=[TooEarly()])
+    monkeypatch.setattr(stopping.Preemption, "listen", too_early)
+    with pytest.raises(StoppedError, match="stopped at step 1; run the same command to continue"):
+        pretrain(tmp_path / "run")
+    monkeypatch.undo()
     pretrain(tmp_path / "run")
     assert files(tmp_path / "run") == files(unbroken)
 
@@ -98,11 +97,11 @@ def test_who_waits_for_runs_of_other_processes_dies_of_sigterm_as_ever():
     """They hear it too; were it waited for, they would be killed before they have written a checkpoint."""
     before = signal.signal(signal.SIGTERM, lambda *_: None)
     try:
-        with stopping.left_to_others():
+        with stopping.default_sigterm():
             assert signal.getsignal(signal.SIGTERM) is signal.SIG_DFL
         assert signal.getsignal(signal.SIGTERM) not in (signal.SIG_DFL, signal.SIG_IGN)
         signal.signal(signal.SIGTERM, signal.SIG_IGN)
-        with stopping.left_to_others():
+        with stopping.default_sigterm():
             assert signal.getsignal(signal.SIGTERM) is signal.SIG_IGN
     finally:
         signal.signal(signal.SIGTERM, before)
@@ -110,19 +109,21 @@ def test_who_waits_for_runs_of_other_processes_dies_of_sigterm_as_ever():
 
 def test_a_second_ctrl_c_counts_only_from_a_hand_that_has_waited(monkeypatch):
     """A terminal sends one to every process of a group, so a second at once may be the first once more."""
-    now = [0.0]
-    monkeypatch.setattr(stopping, "time", SimpleNamespace(monotonic=lambda: now[0]))
-
-    def signalled(*signals: tuple[float, int]) -> int:
-        """How a process ends that gets these signals."""
-
-        def work() -> None:
-            with stopping.Preemption().listening():
-                for now[0], number in signals:
-                    signal.raise_signal(number)
-
-        return forked.run(work)
-
-    before = [(100.0, signal.SIGINT), (100.1, signal.SIGINT), (102.0, signal.SIGINT), (102.1, signal.SIGTERM)]
-    assert signalled(*before) == 0
-    assert signalled(*before, (102.1, signal.SIGINT)) == -signal.SIGINT
+    at, raised = [100.0], []
+    monkeypatch.setattr(stopping, "time", SimpleNamespace(monotonic=lambda: at[0]))
+    monkeypatch.setattr(stopping.signal, "raise_signal", raised.append)
+    before, asked = signal.getsignal(signal.SIGINT), stopping.Preemption()
+    try:
+        for moment in (100.0, 100.1, 102.0):
+            at[0] = moment
+            asked._note(signal.SIGINT, None)
+        assert asked.signal == signal.SIGINT
+        assert not raised
+        at[0] = 102.1
+        asked._note(signal.SIGTERM, None)
+        assert not raised
+        asked._note(signal.SIGINT, None)
+        assert raised == [signal.SIGINT]
+        assert signal.getsignal(signal.SIGINT) is signal.SIG_DFL
+    finally:
+        signal.signal(signal.SIGINT, before)

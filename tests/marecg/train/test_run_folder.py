@@ -47,7 +47,7 @@ def test_a_run_whose_settings_have_no_global_batch_goes_on(pretrain, unbroken, t
     (run / "model/model.safetensors").unlink()
     pretrain(run, resume=True)
     assert files(run) == files(unbroken)
-    with pytest.raises(UsageError, match=r"train\.global_batch_size=4, and is asked to go on with 8"):
+    with pytest.raises(UsageError, match=r"train\.global_batch_size=4, got 8"):
         pretrain(run, "train.global_batch_size=8")
 
 
@@ -66,7 +66,7 @@ def test_a_longer_run_is_asked_for_by_name_and_goes_on_by_its_own_schedule(pretr
     """From the checkpoint on, the learning rate is the longer run's; the refusal says both values."""
     pretrain(tmp_path / "run", "train.max_steps=4")
     before = files(tmp_path / "run")
-    with pytest.raises(UsageError, match=r"was started with train\.max_steps=4, .* with 6\. Add --extend"):
+    with pytest.raises(UsageError, match=r"was started with train\.max_steps=4, got 6\. Add --extend"):
         pretrain(tmp_path / "run", "train.max_steps=6")
     with pytest.raises(UsageError, match=r"was started with train\.lr="):
         pretrain(tmp_path / "run", "train.max_steps=6", "train.lr=1", extend=True)
@@ -74,12 +74,12 @@ def test_a_longer_run_is_asked_for_by_name_and_goes_on_by_its_own_schedule(pretr
         pretrain(tmp_path / "none", "train.max_steps=6", extend=True)
     assert files(tmp_path / "run") == before
     pretrain(tmp_path / "run", "train.max_steps=6", extend=True)
-    assert "from step 4 to 6 by the schedule of 6 steps" in caplog.text
+    assert "extending the run from step 4 to 6; the learning rate continues at" in caplog.text
     pretrain(tmp_path / "whole", "train.max_steps=6")
     rates = [[row["lr"] for row in rows(tmp_path / run)] for run in ("run", "whole")]
     assert len(rates[0]) == 6
     assert rates[0][4:] == rates[1][4:]
-    with pytest.raises(UsageError, match="has taken 6 steps, and is asked for 5"):
+    with pytest.raises(UsageError, match="must be extended to more than 6 steps, got 5"):
         pretrain(tmp_path / "run", "train.max_steps=5", extend=True)
     pretrain(tmp_path / "run", "train.max_steps=6")
 
@@ -87,13 +87,13 @@ def test_a_longer_run_is_asked_for_by_name_and_goes_on_by_its_own_schedule(pretr
 def test_a_run_that_its_epochs_end_says_so_at_its_start(pretrain, tmp_path, caplog):
     done = pretrain(tmp_path / "run", "train.max_epochs=1", "train.warmup_epochs=0.1", "train.max_steps=90")
     assert done.steps < 90
-    assert f"{done.steps} steps: train.max_epochs=1 ends it before train.max_steps=90" in caplog.text
+    assert f"{done.steps} steps, because train.max_epochs=1 ends before train.max_steps=90" in caplog.text
 
 
 def test_a_run_of_another_enumeration_or_with_changed_labels_is_not_resumed(pretrain, unbroken, tmp_path):
     run = shutil.copytree(unbroken, tmp_path / "run")
     edited(run / "ontology.json", "trial fibrillation", "trial flickering")
-    with pytest.raises(CheckpointError, match="was changed since the run was begun"):
+    with pytest.raises(CheckpointError, match="was changed after the run was started"):
         pretrain(run, resume=True)
     edited(run / "ontology.json", '"AFL"', '"AFlut"')
     described = json.loads((run / "config.json").read_text())
@@ -140,7 +140,7 @@ def test_another_corpus_is_refused_and_what_the_run_was_trained_on_stays(pretrai
     write_corpus(tmp_path / "wfdb", 6, 9)
     prepare([tmp_path / "wfdb"], tmp_path / "other", jobs=1)
     before = (tmp_path / "run" / trained_on.FILE).read_bytes()
-    with pytest.raises(CheckpointError, match=r"another corpus .10 records, .*; this one: 6 records"):
+    with pytest.raises(CheckpointError, match=r"another corpus: 10 records, .*; got 6 records"):
         train(micro, tmp_path / "other", tmp_path / "run")
     assert (tmp_path / "run" / trained_on.FILE).read_bytes() == before
     pretrain(tmp_path / "run")

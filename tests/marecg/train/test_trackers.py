@@ -70,7 +70,7 @@ def test_a_tracker_that_fails_costs_a_warning_and_no_run(pretrain, tmp_path, cap
     gone, stays, refusing = Kept(fails_at=3), Kept(), Kept()
     pretrain(tmp_path / "run", loggers=[gone, stays])
     assert [len(each.rows) for each in (gone, stays)] == [2, 6]
-    assert "Kept ends at step 3: the server is gone" in caplog.text
+    assert "Kept failed at step 3 and isn't used any more: the server is gone" in caplog.text
     assert (tmp_path / "run" / "model").is_dir()
     refusing.log_hyperparams = Mock(side_effect=ConnectionError("no route"))
     with pytest.raises(OutputError, match=r"can't be opened \(no route\)"):

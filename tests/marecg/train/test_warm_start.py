@@ -92,7 +92,7 @@ def test_concepts_begin_where_they_were_and_other_heads_where_the_seed_puts_them
 def test_without_gscl_a_model_knows_no_concepts_and_the_run_says_so(archive, micro, given, tmp_path, caplog):
     config = override(micro, ["gscl=null", "train.max_steps=1"])
     train(config, archive, tmp_path / "run", start=given)
-    assert "earlier knows concepts and the recipe has no gscl" in caplog.text
+    assert "earlier has concept prototypes, but the recipe has no gscl" in caplog.text
     assert MarEcg.from_pretrained(given).prototypes.any()
     assert not MarEcg.from_pretrained(tmp_path / "run").prototypes.any()
 
@@ -125,7 +125,7 @@ def test_damaged_weights_are_named(archive, micro, given, tmp_path, damage, name
 
 
 def test_the_recipe_and_model_of_the_weights_are_taken_where_nothing_is_asked(given, micro, tmp_path):
-    with pytest.raises(UsageError, match="was made by recipe 'micro', which has no such name here"):
+    with pytest.raises(UsageError, match="was trained with recipe 'micro', which isn't known here"):
         recipe_for(given)
     assert recipe_for(given, "tiny-c3").model == micro.model
     assert recipe_for(given, "tiny", ["model.width=32"]).model.width == 32
@@ -139,5 +139,5 @@ def test_the_recipe_and_model_of_the_weights_are_taken_where_nothing_is_asked(gi
         model.provenance = Provenance(recipe=recipe, steps=1, records=1, sources={})
         model.save_pretrained(tmp_path / folder)
     assert recipe_for(tmp_path / "named").name == "tiny-c2"
-    with pytest.raises(UsageError, match="no such name here"):
+    with pytest.raises(UsageError, match="which isn't known here"):
         recipe_for(tmp_path / "evil")

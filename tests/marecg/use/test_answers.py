@@ -11,7 +11,6 @@ from ecg_synth import write_corpus
 from marecg.classify.calibration import Calibration, calibrate
 from marecg.corpus.prepare import prepare
 from marecg.errors import InputError
-from marecg.model.mar_ecg import MarEcg
 from marecg.use import fit_answers as module
 from marecg.use.answers import Answers, logits, marked
 
@@ -68,10 +67,11 @@ def test_answers_that_were_fitted_come_true_as_often_as_they_say(records):
     assert np.mean(apart) < 0.2
 
 
-def test_a_concept_that_fewer_than_twenty_records_bear_is_left_alone(records, micro):
+def test_a_concept_that_fewer_than_twenty_records_bear_is_left_alone(records, monkeypatch):
     q_MN, y_MN = records
+    monkeypatch.setattr(module, "weights_sha256", lambda model: "0")
     y_MN[:, AT["WPW"]] = np.arange(len(y_MN)) < module.LEAST - 1
-    fitted = module.fitted(MarEcg(micro.model), q_MN, y_MN)
+    fitted = module.fitted(_Model(), q_MN, y_MN)
     assert set(fitted.of) == {"Conduction", "Ischemic", "LBBB", "TWI"}
 
 
@@ -148,10 +148,8 @@ def test_the_command_writes_answers_tables_and_the_curve_and_goes_on_from_what_i
     assert "| risk | answers | wrong | outside Normal |" in printed
     assert {"answers.json", "answers.md", "answers.svg"} < {path.name for path in tmp_path.iterdir()}
     first = (tmp_path / "answers.json").read_bytes()
-    predicted = {path: path.stat().st_mtime_ns for path in tmp_path.glob("*.parquet")}
+    monkeypatch.setattr(module, "predict_table", None)  # what was predicted is kept
     module.main([*call, "--out", str(tmp_path)])
-    assert {path: path.stat().st_mtime_ns for path in tmp_path.glob("*.parquet")} == predicted
-    assert len(predicted) == 2
     assert (tmp_path / "answers.json").read_bytes() == first
 
 
@@ -162,6 +160,10 @@ def test_a_corpus_that_cannot_judge_is_refused_in_one_line(corpora, tmp_path, ca
             module.main(["marecg-small", "--fit", fit, "--judge", judge, "--out", str(tmp_path / "out")])
         err = capsys.readouterr().err
         assert (end.value.code, err.count("\n"), problem in err) == (3, 1, True)
+
+
+class _Model:
+    ontology = ONTO
 
 
 def _row(table: str, name: str) -> str:

@@ -25,19 +25,31 @@ SECTIONS = {
 """Headings of the paper's sections by label. The sources of values refer to sections by these labels."""
 
 
-def paper(default: Any = PydanticUndefined, where: str = "", **limits: Any) -> Any:
-    """Declare a value from the paper with its section: a heading, or § and a label of `SECTIONS`."""
-    return Field(default, json_schema_extra={"source": f"paper, {_with_headings(where)}"}, **limits)
+def paper(default: Any = PydanticUndefined, section: str = "", **limits: Any) -> Any:
+    """Declare a value from the paper.
+
+    Args:
+        default: Value.
+        section: Section that states the value: a heading, or § and a label of `SECTIONS`.
+        **limits: Limits of the value, as for `pydantic.Field`.
+    """
+    return Field(default, json_schema_extra={"source": f"paper, {_with_headings(section)}"}, **limits)
 
 
 def chosen(default: Any, why: str, **limits: Any) -> Any:
-    """Declare a value that the paper doesn't specify, with the reason for the choice."""
+    """Declare a value that the paper doesn't state.
+
+    Args:
+        default: Value.
+        why: Reason for the choice.
+        **limits: Limits of the value, as for `pydantic.Field`.
+    """
     return Field(default, json_schema_extra={"source": f"chosen: {_with_headings(why)}"}, **limits)
 
 
 def _with_headings(text: str) -> str:
     """Replace labels of the paper's sections with the headings."""
-    return re.sub(r"§(\w+:[\w-]+)?", lambda found: SECTIONS[found[1]] if found[1] else "", text)
+    return re.sub(r"§(\w+:[\w-]+)?", lambda label: SECTIONS[label[1]] if label[1] else "", text)
 
 
 class Frozen(BaseModel):

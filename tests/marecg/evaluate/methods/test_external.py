@@ -38,7 +38,7 @@ def test_a_record_may_be_named_by_its_file_and_by_its_other_names(tmp_path):
         ({"ids": ["a", "a"], "features": np.zeros((2, 1))}, "1 different ids"),
         ({"ids": ["a"], "features": np.zeros((2, 1))}, "shape"),
         ({"ids": ["a"], "features": np.zeros(1)}, "shape"),
-        ({"ids": ["a"], "features": [[np.inf]]}, "features has a number that can't be: inf"),
+        ({"ids": ["a"], "features": [[np.inf]]}, "features must be finite, got inf"),
         ({"ids": ["z"], "features": [[1.0]]}, "has none of the task's 3 recordings"),
     ],
 )
@@ -75,7 +75,7 @@ def test_a_folder_of_embeddings_is_matched_by_source_name_and_what_the_world_cal
     [
         (["x", "y"], [[1.0], [2.0]], "has none of the task's 3 recordings"),
         (["a", "a"], [[1.0], [2.0]], "must have each recording once, got a or another one twice"),
-        (["a", "b"], [[1.0], [np.nan]], "rhythm has a number that can't be: nan"),
+        (["a", "b"], [[1.0], [np.nan]], "rhythm must be finite, got nan"),
     ],
 )
 def test_a_folder_that_does_not_fit_is_refused(records, values, problem, tmp_path):

@@ -1,15 +1,14 @@
-import re
-from dataclasses import replace
-
 import numpy as np
 import pytest
 from scipy.optimize import minimize
-from sklearn.linear_model import Ridge
+from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.preprocessing import StandardScaler
 
 from marecg.errors import InputError
 from marecg.evaluate.probe.linear import (
     ALPHAS,
+    COARSE,
+    EXACT,
     PATIENCE_STRENGTHS,
     STRENGTHS,
     UNSEEN_LOGIT,
@@ -94,12 +93,19 @@ def test_the_chosen_strength_has_the_best_val_auc_of_all_candidates():
     assert alone[probe.chosen] == pytest.approx(probe.val_auc, abs=1e-3)
 
 
-def test_weaker_strengths_are_not_tried_after_three_without_a_gain():
-    notes: list[str] = []
-    assert choose_logistic(replace(EASY, note=notes.append), EASY).chosen == STRENGTHS[0]
-    tried = [float(re.search("strength (.+?),", note)[1]) for note in notes]
-    compared = [*STRENGTHS[: 1 + PATIENCE_STRENGTHS]]
-    assert tried == pytest.approx([*compared, STRENGTHS[0]]), "the strongest of equals is then made exact"
+def test_weaker_strengths_are_not_tried_after_three_without_a_gain(monkeypatch):
+    tried: list[tuple[float, float]] = []
+    fit = LogisticRegression.fit
+
+    def watched(self, x_MF, y_M):
+        tried.append((self.C, self.tol))
+        return fit(self, x_MF, y_M)
+
+    monkeypatch.setattr(LogisticRegression, "fit", watched)
+    choose_logistic(EASY, EASY)
+    compared = [(strength, COARSE) for strength in STRENGTHS[: 1 + PATIENCE_STRENGTHS]]
+    assert tried == [*compared, (STRENGTHS[0], EXACT)], "the strongest of equals is then made exact"
+    assert choose_logistic(EASY, EASY).chosen == STRENGTHS[0]
 
 
 def test_units_and_offsets_of_features_do_not_matter():

@@ -4,6 +4,7 @@ import zipfile
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
+from math import isfinite
 from pathlib import Path
 from sys import float_info
 from typing import Any
@@ -55,6 +56,9 @@ def refuse_impossible(
     """
     if not all(values.shape):
         return
-    ends = float(values.min()), float(values.max())  # if there is a NaN, both are NaN
-    if wrong := [value for value in ends if not least <= value <= most]:
-        raise error(f"{what} has a number that can't be: {wrong[0]:g}", where=where, remedy=remedy)
+    ends = float(values.min()), float(values.max())  # both are NaN if any value is NaN
+    for value in ends:
+        if not least <= value <= most:
+            bound = f"at least {least:g}" if value < least else f"at most {most:g}"
+            required = bound if isfinite(value) else "finite"
+            raise error(f"{what} must be {required}, got {value:g}", where=where, remedy=remedy)

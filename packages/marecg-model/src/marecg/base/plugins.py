@@ -44,8 +44,8 @@ def plugin(name: str, ours: Mapping[str, T], kind: type[Any], what: str) -> T:
         raise _nothing_named(name, [*ours, *names], what)
     if not isinstance(value, kind):
         article = "an" if what[0] in "aeiou" else "a"
-        problem = f"isn't {article} {what}" if value is not None else f"holds no {attribute}"
-        raise UsageError(f"{name!r} {problem}", remedy=f"See docs/extending.md for the smallest {what}")
+        problem = f"isn't {article} {what}" if value is not None else f"has no {attribute}"
+        raise UsageError(f"{name!r} {problem}", remedy=f"See docs/extending.md for a minimal {what}")
     return value  # type: ignore[no-any-return]
 
 

@@ -92,7 +92,7 @@ class Tenths:
     ) -> None:
         self.step, _, self.items = what.rpartition(": ")
         self.clock = clock
-        self.say = say or (lambda line: print(line, file=sys.stderr, flush=True))  # noqa: T201 (what it is for)
+        self.say = say or (lambda line: print(line, file=sys.stderr, flush=True))  # noqa: T201 (progress is printed)
         self.began = self.last = clock()
         self.first: int | None = None
         self.tenth = 0

@@ -120,21 +120,21 @@ def audit(folder: str | Path, against: Sequence[str | Path], progress: Progress 
     names, records = index.names(rows), rows["id"].to_pylist()
     collections, owners = rows["source"].to_pylist(), rows["patient"].to_pylist()
     identities = list(map(identity, records, collections))
-    datasets = {dataset_of(who) for who in evaluated.identities} - {""}
-    theirs = set(evaluated.patients) - {None}
+    datasets = {dataset_of(published) for published in evaluated.identities} - {""}
+    evaluation_patients = set(evaluated.patients) - {None}
     shared_ids = _pairs(names, identities, evaluated.names, evaluated.identities)
     shared_patients = tuple(
         name
-        for name, who, source, owner in zip(names, identities, collections, owners, strict=True)
-        if patients.get(who, patient_of(source, owner)) in theirs
+        for name, published, source, owner in zip(names, identities, collections, owners, strict=True)
+        if patients.get(published, patient_of(source, owner)) in evaluation_patients
     )
     same_dataset = tuple(
-        name for name, who in zip(names, identities, strict=True) if dataset_of(who) in datasets
+        name for name, published in zip(names, identities, strict=True) if dataset_of(published) in datasets
     )
     identical = _pairs(names, rows["signal_hash"].to_pylist(), evaluated.names, evaluated.hashes)
     similar = _similar(corpus, names, evaluated, progress)
     in_pairs = [pair[0] for pair in (*shared_ids, *identical)] + [name for name, _, _ in similar]
-    ours, ontology = set(pc.unique(pc.list_flatten(rows["codes"])).to_pylist()), corpus.ontology()
+    corpus_codes, ontology = set(pc.unique(pc.list_flatten(rows["codes"])).to_pylist()), corpus.ontology()
     return Audit(
         records=len(corpus),
         evaluation_records=len(evaluated.names),
@@ -143,8 +143,8 @@ def audit(folder: str | Path, against: Sequence[str | Path], progress: Progress 
         same_dataset=same_dataset,
         identical=identical,
         similar=similar,
-        codes=_overlap(ours, evaluated.codes),
-        leaves=_overlap(_leaves(ours, ontology), _leaves(evaluated.codes, ontology)),
+        codes=_overlap(corpus_codes, evaluated.codes),
+        leaves=_overlap(_leaves(corpus_codes, ontology), _leaves(evaluated.codes, ontology)),
         leaking=tuple(sorted({*shared_patients, *same_dataset, *in_pairs})),
     )
 
@@ -253,11 +253,11 @@ def _evaluated(candidates: Iterable[Candidate], config: CorpusConfig) -> Evaluat
 
 
 def _pairs(
-    ours: list[str], our_keys: list[str], theirs: list[str], their_keys: list[str]
+    names: list[str], keys: list[str], other_names: list[str], other_keys: list[str]
 ) -> tuple[tuple[str, str], ...]:
-    """Return the pairs (our name, their name) with equal keys."""
-    name_of = dict(zip(their_keys, theirs, strict=True))
-    return tuple((name, name_of[key]) for name, key in zip(ours, our_keys, strict=True) if key in name_of)
+    """Return the pairs (name, other name) with equal keys."""
+    other_of = dict(zip(other_keys, other_names, strict=True))
+    return tuple((name, other_of[key]) for name, key in zip(names, keys, strict=True) if key in other_of)
 
 
 def _leaves(codes: set[str], ontology: Ontology) -> set[str]:
@@ -268,12 +268,12 @@ def _leaves(codes: set[str], ontology: Ontology) -> set[str]:
     return {ontology.nodes[leaf].abbr for route in ontology.routes(sorted(codes)) for leaf in route.leaves}
 
 
-def _overlap(ours: set[str], theirs: set[str]) -> Overlap:
+def _overlap(in_corpus: set[str], in_evaluation: set[str]) -> Overlap:
     return Overlap(
-        corpus=len(ours),
-        evaluation=len(theirs),
-        shared=tuple(sorted(ours & theirs)),
-        only_in_evaluation=tuple(sorted(theirs - ours)),
+        corpus=len(in_corpus),
+        evaluation=len(in_evaluation),
+        shared=tuple(sorted(in_corpus & in_evaluation)),
+        only_in_evaluation=tuple(sorted(in_evaluation - in_corpus)),
     )
 
 
@@ -288,8 +288,8 @@ def _similar(
     blocks = range(0, len(corpus) if evaluated.names else 0, _BLOCK)
     for first in passing(blocks, f"blocks of {_BLOCK:,} corpus records", progress):
         rows = np.arange(first, min(first + _BLOCK, len(corpus)))
-        alike_MK = fingerprints(corpus.stored(rows)) @ evaluated.prints_KF.T
+        correlation_MK = fingerprints(corpus.stored(rows)) @ evaluated.prints_KF.T
         corpus.release()
-        for m, k in zip(*np.nonzero(alike_MK >= ALIKE), strict=True):
-            pairs.append((names[first + m], evaluated.names[k], round(float(alike_MK[m, k]), 4)))
+        for m, k in zip(*np.nonzero(correlation_MK >= ALIKE), strict=True):
+            pairs.append((names[first + m], evaluated.names[k], round(float(correlation_MK[m, k]), 4)))
     return tuple(pairs)

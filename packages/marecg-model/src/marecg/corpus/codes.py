@@ -57,8 +57,8 @@ class StatementCodes(NamedTuple):
 
     def on(self, record: Record) -> Record:
         """Return the record with the added codes."""
-        meant = [code for text in record.machine.statements for code in self.mapping.of(text)]
-        return record.coded(tuple(dict.fromkeys([*record.codes, *meant])))
+        added = [code for text in record.machine.statements for code in self.mapping.of(text)]
+        return record.coded(tuple(dict.fromkeys([*record.codes, *added])))
 
 
 def with_codes(

@@ -49,7 +49,7 @@ class CorpusConfig(QualityLimits, _Cut):
     def _paper_mends_nothing(self) -> Self:
         for name in ("bridge_limit", "hidden_limit", "rpeaks", "rpeaks_lead"):
             if self.corpus == "paper" and getattr(self, name) != type(self).model_fields[name].default:
-                raise ValueError(f"corpus=paper doesn't use {name}: omit it")
+                raise ValueError(f"{name} must be omitted with corpus=paper, which doesn't use it")
         return self
 
     def starts(self, seconds: float) -> list[float]:

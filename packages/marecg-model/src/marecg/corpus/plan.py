@@ -155,7 +155,7 @@ class Plan:
         return False
 
     def tidy(self) -> None:
-        """Remove unfinished files, also those of killed calls."""
+        """Remove the unfinished files of this call and of killed calls."""
         for folder in (self.out, self.building, self.out / "shards"):
             remove_left_over(folder, alone=True)
         for growing in self.building.glob(".*.npy"):
@@ -177,7 +177,7 @@ class Plan:
             Corpus.open(self.out)
             read_report(self.out)
         except InputError as error:
-            logger.warning("%s %s: the corpus is prepared anew", error.where, error.problem)
+            logger.warning("%s %s; preparing the corpus again", error.where, error.problem)
             write_json(self.settings, self.building / "plan.json")
             (self.out / "corpus.json").unlink()
             return False
@@ -210,8 +210,8 @@ class Plan:
             manifest = {"ontology_sha256": self.settings["ontology_sha256"]}
         if manifest.get("ontology_sha256") != self.settings["ontology_sha256"]:
             carried = self.out / ONTOLOGY
-            theirs = ecg_ontology.load(carried).difference(self.ontology) if carried.is_file() else ()
-            return f"another ontology{': ' if theirs else ''}{in_short(theirs)}"
+            differences = ecg_ontology.load(carried).difference(self.ontology) if carried.is_file() else ()
+            return f"another ontology{': ' if differences else ''}{in_short(differences)}"
         if isinstance(manifest.get("config"), dict):  # an older manifest lacks new settings: use defaults
             manifest |= {"config": CorpusConfig().model_dump(mode="json") | manifest["config"]}
         words = [word for key, word in _WORDS.items() if manifest.get(key) != self.settings[key]]

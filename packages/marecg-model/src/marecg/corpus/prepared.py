@@ -79,7 +79,8 @@ class Corpus:
     def __new__(cls, *values: Any, **named: Any) -> "Corpus":
         """Raise `UsageError` if the only argument is a folder, which `open` expects."""
         if len(values) == 1 and not named:
-            raise UsageError("Corpus() takes no folder", remedy=f"Call Corpus.open({str(values[0])!r})")
+            problem = "Corpus must be opened with Corpus.open, got a folder"
+            raise UsageError(problem, remedy=f"Call Corpus.open({str(values[0])!r})")
         return super().__new__(cls)
 
     @classmethod
@@ -287,7 +288,7 @@ def open_shard(path: Path, rows: int, window: int) -> NDArray[np.int16]:
     except (OSError, EOFError, ValueError) as error:
         raise _damaged(path, getattr(error, "strerror", None) or str(error)) from error
     if shard.dtype != np.int16 or shard.shape != (rows, len(LEADS), window):
-        raise _damaged(path, f"it holds {shard.dtype} {shard.shape}")
+        raise _damaged(path, f"it has type {shard.dtype} and shape {shard.shape}")
     return shard
 
 

@@ -68,7 +68,7 @@ def _balanced(y_MN: NDArray[np.uint8], balance: float) -> NDArray[np.float64]:
     count_N = np.maximum(y_MN.sum(axis=0, dtype=np.int64), 1)
     weight_N = (count_N.max() / count_N) ** balance
     weight_M = np.ones(len(y_MN))
-    for leaf, weight in enumerate(weight_N):  # by column, as ten million rows of floats are 3 GB
+    for leaf, weight in enumerate(weight_N):  # floats of all columns at once would take 3 GB
         np.maximum(weight_M, y_MN[:, leaf] * weight, out=weight_M)
     capped_M: NDArray[np.float64] = np.minimum(weight_M, MOST_OFTEN * np.median(weight_M))
     return capped_M

@@ -140,7 +140,7 @@ def _read_or_made(
                 shape = (len(corpus), model.context_patches)
                 numpy: Any = np.lib.format  # it has no types
                 phase_MT = numpy.open_memmap(temporary, "w+", np.int8, shape)
-                if hasattr(os, "posix_fallocate"):  # a write to a map on a full disk is fatal
+                if hasattr(os, "posix_fallocate"):  # on a full disk, writing to a map kills the process
                     with temporary.open("r+b") as file:
                         os.posix_fallocate(file.fileno(), 0, temporary.stat().st_size)
                 rhythm_M = _make(corpus, model, limits, phase_MT)

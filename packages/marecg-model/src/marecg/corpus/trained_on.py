@@ -104,8 +104,8 @@ def write(corpus: Corpus, run: Path, start: Path | None = None) -> None:
             if before:
                 batches.append(columns[0])
         if start and before:
-            theirs = _further(_rows(start), rows["signal_hash"], pa.chunked_array(batches, pa.string()))
-            file.write_table(pa.table(theirs.columns, schema=schema))
+            further = _further(_rows(start), rows["signal_hash"], pa.chunked_array(batches, pa.string()))
+            file.write_table(pa.table(further.columns, schema=schema))
 
 
 def read(run: str | Path) -> TrainedOn | None:
@@ -157,17 +157,18 @@ def _rows(run: Path) -> pa.Table:
     return pa.concat_tables(parquet_batches(path, HASH_COLUMNS, where=path, remedy="Remove it"))
 
 
-def _further(theirs: pa.Table, hashes: pa.ChunkedArray, names: pa.ChunkedArray) -> pa.Table:
+def _further(other_rows: pa.Table, hashes: pa.ChunkedArray, names: pa.ChunkedArray) -> pa.Table:
     """Return the rows of another list that aren't in this list.
 
     Args:
-        theirs: Rows of the other list.
+        other_rows: Rows of the other list.
         hashes: Signal hashes in this list.
         names: Published names in this list.
     """
-    name = theirs["identity"]
+    name = other_rows["identity"]
     same_name = pc.or_(pc.is_null(name), pc.is_in(name, value_set=names))
-    return theirs.filter(pc.invert(pc.and_(pc.is_in(theirs["signal_hash"], value_set=hashes), same_name)))
+    same_signal = pc.is_in(other_rows["signal_hash"], value_set=hashes)
+    return other_rows.filter(pc.invert(pc.and_(same_signal, same_name)))
 
 
 @contextmanager

@@ -1,1 +1,1 @@
-"""Embeddings of ECGs: one record, many in memory, or folders into files."""
+"""Compute embeddings of ECGs, from arrays in memory or from folders of records."""

@@ -1,4 +1,4 @@
-"""Windows of recordings, with the further inputs of the readouts `beats` and `full`.
+"""Windows of recordings, with the beats and measurements that the readouts `beats` and `full` need.
 
 Shapes: n beats, J patches of a beat, T patches, C leads, L samples, F measured values.
 """
@@ -15,15 +15,18 @@ from marecg.model.config import ModelConfig
 from marecg.model.readout import BEAT, QRS, Readout
 from marecg.model.windows import Recording, Window, tta_windows
 
-WHOLE_S = 30
-"""Longest recording, in seconds, that is measured as a whole. Longer recordings are measured by window."""
+MEASURED_AS_A_WHOLE_S = 30
+"""Maximum length in seconds of a recording that is measured as a whole, not window by window."""
 
 
-class ShownWindow(NamedTuple):
-    """Window with its counts of beats by patch, float32 [J, T].
+class ReadoutWindow(NamedTuple):
+    """Window with the inputs that a readout needs.
 
-    `measured_F` holds the measured values of the recording or stretch that ends with this window. It is None
-    if nothing ends here.
+    Attributes:
+        window: Window of a recording.
+        beats_JT: Number of beats whose j-th patch is patch t.
+        measured_F: Measurements of the recording, or of this window if the recording is long. None if they
+            belong to another window of the recording.
     """
 
     window: Window
@@ -31,16 +34,16 @@ class ShownWindow(NamedTuple):
     measured_F: NDArray[np.float32] | None = None
 
 
-def shown_windows(
+def readout_windows(
     recordings: Iterable[Recording], config: ModelConfig, readout: Readout
-) -> Iterator[ShownWindow]:
-    """Yield the windows of `windows.tta_windows` with the inputs that a readout needs.
+) -> Iterator[ReadoutWindow]:
+    """Yield the windows of recordings (`windows.tta_windows`) with the inputs that a readout needs.
 
-    R-peaks are detected once per window and reused for the shifted readings of the same window.
+    R-peaks are detected once per window, not again in its shifted readings.
     """
     if readout not in ("beats", "full"):
         for ecg in recordings:
-            yield from map(ShownWindow, tta_windows(ecg, config))
+            yield from map(ReadoutWindow, tta_windows(ecg, config))
         return
     from ecg_records.measurements.rpeaks import detect_best  # noqa: PLC0415 (few readouts need beats)
 
@@ -51,15 +54,19 @@ def shown_windows(
                 peaks_n = window.start + detect_best(window.x_CL, config.fs)
             patches = config.patches(window.x_CL.shape[1])
             measured_F = _measured(ecg, window, config) if readout == "full" else None
-            yield ShownWindow(window, beat_patches(peaks_n - window.start, patches, config), measured_F)
+            yield ReadoutWindow(window, beat_patches(peaks_n - window.start, patches, config), measured_F)
 
 
 def _measured(ecg: Recording, window: Window, config: ModelConfig) -> NDArray[np.float32] | None:
-    """Measure a recording at its last window, or a long one in each window that begins at a patch."""
+    """Return the measurements that belong to a window, or None if it has none.
+
+    A recording is measured as a whole, and its measurements belong to its last window. A long recording is
+    measured window by window. Shifted readings of a window aren't measured.
+    """
     from ecg_records.measurements import measured  # noqa: PLC0415 (few readouts measure)
     from ecg_records.measurements.median_beat import FS  # noqa: PLC0415
 
-    if window.length > WHOLE_S * config.fs:
+    if window.length > MEASURED_AS_A_WHOLE_S * config.fs:
         due, x_CL, absent_C = window.start % config.stride == 0, window.x_CL, window.absent_C
     else:
         due, x_CL, absent_C = window.last, ecg.x_CL[:, : window.length], ecg.absent_C
@@ -69,18 +76,17 @@ def _measured(ecg: Recording, window: Window, config: ModelConfig) -> NDArray[np
 
 
 def beat_patches(peaks_n: NDArray[np.int64], patches: int, config: ModelConfig) -> NDArray[np.float32]:
-    """Count the beats whose j-th patch is the context's patch t, float32 [J, T].
+    """Return the number of beats whose j-th patch is patch t of the window, float32 [J, T].
 
-    A window is read from several beginnings (`ModelConfig.phases`). A beat counts in a reading if two
-    conditions hold:
+    A window is read at several offsets (`ModelConfig.phases`). A beat counts in a reading only if:
 
-    - A patch begins as near as possible to the sample at which the reading of the QRS begins.
-    - All patches of the beat lie within the first `patches` patches, which hold no padding.
+    - a patch begins close to the start of the beat's QRS, as close as the offsets allow.
+    - all patches of the beat are in the window, and free of padding.
 
     Args:
         peaks_n: R-peaks in samples from the beginning of the window.
-        patches: number of patches of the window without padding.
-        config: patch, stride and context of the encoder.
+        patches: Number of patches in the window that are free of padding.
+        config: Settings of the encoder.
 
     Example:
         >>> config = ModelConfig(patch=100, stride=100, context=800, positions=8)
@@ -89,11 +95,11 @@ def beat_patches(peaks_n: NDArray[np.int64], patches: int, config: ModelConfig) 
     """
     begin_J = np.round(np.array(BEAT) * config.fs).astype(np.int64)
     begin_n = peaks_n + begin_J[QRS]
-    place_n = np.round(begin_n / config.stride).astype(np.int64)
-    place_nJ = place_n[:, None] + np.round((begin_J - begin_J[QRS]) / config.stride).astype(np.int64)
-    gap_n = np.abs(begin_n - place_n * config.stride)
-    near_n = gap_n <= math.ceil(config.stride / (2 * config.phases))
-    inside_n = ((place_nJ >= 0) & (place_nJ < patches)).all(axis=1)
+    patch_n = np.round(begin_n / config.stride).astype(np.int64)
+    patch_nJ = patch_n[:, None] + np.round((begin_J - begin_J[QRS]) / config.stride).astype(np.int64)
+    gap_n = np.abs(begin_n - patch_n * config.stride)
+    close_n = gap_n <= math.ceil(config.stride / (2 * config.phases))
+    inside_n = ((patch_nJ >= 0) & (patch_nJ < patches)).all(axis=1)
     beats_JT = np.zeros((len(BEAT), config.context_patches), np.float32)
-    np.add.at(beats_JT, (np.arange(len(BEAT)), place_nJ[near_n & inside_n]), 1)
+    np.add.at(beats_JT, (np.arange(len(BEAT)), patch_nJ[close_n & inside_n]), 1)
     return beats_JT

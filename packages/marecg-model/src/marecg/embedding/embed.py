@@ -1,7 +1,7 @@
-"""Embeddings of signals of any sampling rate, length and set of leads, as named arrays.
+"""Compute embeddings of signals of any sampling rate, any length and any set of leads.
 
-Shapes: B records, K leads given, L samples, T patches, D width, W wide readout, C leads of the encoder,
-J patches of a beat, V readout, F measured values.
+Shapes: B records, K leads of the signals, L samples, T patches, D width, W values of the wide readout,
+C leads of the encoder, J patches of a beat, V values of any readout, F measured values.
 """
 
 import logging
@@ -19,7 +19,7 @@ from ecg_base import suggest
 from ecg_records.signal.leads import LEADS, is_lead, lead_name, lead_places
 from ecg_records.signal.samples import COMPUTABLE_MV, amplitude_doubt
 from marecg.base.device import best_device, named_device
-from marecg.embedding.beat_windows import shown_windows
+from marecg.embedding.beat_windows import readout_windows
 from marecg.errors import CheckpointError, UsageError
 from marecg.model.mar_ecg import MarEcg
 from marecg.model.names import FOLDERS
@@ -29,13 +29,13 @@ from marecg.model.windows import Recording, arranged, overlapped, stacked
 logger = logging.getLogger(__name__)
 
 PASS_WINDOWS = 32
-"""Windows per forward pass: enough to fill a GPU with the paper's encoder, in 1 GB."""
-LARGEST = 1 << 20
-"""Upper limit of windows per forward pass: more than any memory holds."""
+"""Default number of windows per forward pass. With the paper's encoder, they fill a GPU and take 1 GB."""
+MOST_WINDOWS = 1 << 20
+"""Upper limit of windows per forward pass. More windows don't fit into memory."""
 
 
 def _shapes(arrays: dict[str, NDArray[np.float32]]) -> str:
-    """Return an HTML table of the arrays' names and shapes, for notebooks."""
+    """Return an HTML table with the names and shapes of arrays, for notebooks."""
     from pandas import DataFrame  # noqa: PLC0415 (only a notebook shows tables)
 
     rows = [(name, " × ".join(map(str, x.shape)), str(x.dtype)) for name, x in arrays.items()]
@@ -48,7 +48,7 @@ class Embeddings(NamedTuple):
 
     Attributes:
         rhythm: [B, D], a vector per record (h_rhythm in the paper).
-        patch: [B, T, D], a vector per patch (H̄ in the paper). Patch i begins at sample i times the stride.
+        patch: [B, T, D], a vector per patch (H̄ in the paper). Patch i begins at sample i · stride.
 
     Example:
         >>> Embeddings(np.zeros((2, 64), np.float32), np.zeros((2, 139, 64), np.float32)).rhythm.shape
@@ -63,11 +63,13 @@ class Embeddings(NamedTuple):
 
 
 class WideEmbeddings(NamedTuple):
-    """Embeddings with a readout [B, W], [B, V] or longer, whose first D values are h_rhythm.
+    """Embeddings of B records with a readout, float32. `encode` yields them without the axis B.
 
-    `wide` holds the wide readout, or the longer readout that was requested.
-    `marecg.model.readout.blocks` names the parts of a readout in order. `encode` yields the embeddings of a
-    single record: [D], [T, D] and [W].
+    Attributes:
+        rhythm: [B, D], as in `Embeddings`.
+        patch: [B, T, D], as in `Embeddings`.
+        wide: [B, V], the requested readout, which is the wide readout or a longer readout. The first D values
+            are h_rhythm. `marecg.model.readout.blocks` lists its parts in order.
 
     Example:
         >>> h_BD, h_BTD = np.zeros((2, 64), np.float32), np.zeros((2, 139, 64), np.float32)
@@ -109,7 +111,7 @@ def embed(
 ) -> WideEmbeddings: ...
 
 
-@np.errstate(under="ignore")  # a tiny number may become 0, whatever numpy.seterr says
+@np.errstate(under="ignore")  # a tiny number may become 0, also if numpy.seterr is set to raise
 def embed(
     model: MarEcg | str | Path,
     signals: ArrayLike,
@@ -120,41 +122,40 @@ def embed(
     readout: Readout = "rhythm",
     device: str | torch.device | None = None,
 ) -> Embeddings | WideEmbeddings:
-    """Embed records with a frozen model, in eval mode and without masking.
+    """Compute embeddings of records with a frozen model.
 
-    A record longer than the encoder's context is read in windows of the context's length, evenly spread over
-    the record. Each window is read from `ModelConfig.phases` beginnings. h_rhythm and the wide readout are
-    means over these windows. H̄ is the mean of the windows that overlap.
+    A record that is longer than the encoder's context is read in windows, which are evenly spread over the
+    record. Each window is read at `ModelConfig.phases` offsets. h_rhythm and the wide readout are means over
+    all windows. H̄ is the mean over overlapping windows. The beat readout is the mean over all beats. If a
+    record has no beats, the mean over all patches is used instead.
 
-    A shorter record is padded, and the padding is hidden from the encoder. Missing leads are hidden in the
-    same way as masked tokens during training.
-
-    The beat readout is the mean over the beats found in all windows. If a record has no beats, the mean over
-    all of its patches takes its place.
+    A shorter record is padded, and the padding is hidden from the encoder. Missing leads are hidden as well.
 
     Logs a warning if the amplitude is implausible for an ECG in mV, or if a record is flat.
 
     Args:
-        model: a model, which is set to eval mode and not changed otherwise; or a run or model to load, as for
-            `MarEcg.from_pretrained`.
-        signals: [B, K, L] in mV. Or a data frame of one record with a column per lead, or a list of such
-            frames; their columns are the leads unless `leads` names some of them.
-        fs: sampling rate in Hz, required.
-        leads: names of the K leads, in any order and in upper or lower case.
-        batch_size: windows per forward pass.
-        readout: `wide` adds the wide readout, which holds more for a linear probe. `beats` appends the beat
-            readout to it. `full` appends every part of the beats and the measured values.
-        device: device to run on, such as `cuda`; a given model is moved to it. With None, a given model stays
-            on its device, and a loaded model goes to a GPU if there is one.
+        model: Model, which is set to eval mode and otherwise not changed. Or a name of a model or run to
+            load, in any form accepted by `MarEcg.from_pretrained`.
+        signals: Array [B, K, L] in mV. Or a data frame with a column per lead, or a list of data frames, one
+            for each record.
+        fs: Sampling rate in Hz. Required.
+        leads: Names of the K leads, in any order; case doesn't matter. By default, the columns of a data
+            frame, or the twelve standard leads.
+        batch_size: Number of windows per forward pass.
+        readout: Readout to return in addition to h_rhythm. `wide` adds per-lead and amplitude features for
+            linear probes. `beats` is `wide` plus the beat readout. `full` is `beats` plus all parts of the
+            beats and measurements.
+        device: Device on which the model runs, for example `cuda`. If None, a model stays on its device, and
+            a loaded model uses a GPU if PyTorch finds a GPU.
 
     Returns:
-        float32 vectors of each record; with the requested readout unless it is `rhythm`.
+        `Embeddings`, or `WideEmbeddings` if a readout is requested.
 
     Raises:
-        UsageError: the readout or device is unknown, the array has the wrong shape or no records, a lead is
-            unknown or named twice, the rate is missing or impossible, a value is masked, not finite or too
-            large to compute with, or a record is shorter than a patch.
-        CheckpointError: the model can't be loaded, or its output is not finite.
+        UsageError: If the readout or device is unknown, the array has the wrong shape or no records, a lead
+            is unknown or named twice, the sampling rate is missing or invalid, a value is masked, not finite
+            or too large, or a record is shorter than a patch.
+        CheckpointError: If the model can't be loaded, or its output isn't finite.
 
     Example:
         >>> import marecg
@@ -168,8 +169,10 @@ def embed(
     if leads is LEADS:
         leads = lead_columns(signals) or LEADS
     x_BKL = records(signals, leads)
-    some = x_BKL[:PASS_WINDOWS]  # thinned below, so that together they have as many samples as one record
-    doubt = amplitude_doubt(np.concatenate(some[..., :: len(some)], axis=1)) if x_BKL.size else None
+    first_BKL = x_BKL[:PASS_WINDOWS]
+    # Every n-th sample of n records is enough to judge the amplitude.
+    thinned_BKL = first_BKL[..., :: len(first_BKL)]
+    doubt = amplitude_doubt(np.concatenate(thinned_BKL, axis=1)) if x_BKL.size else None
     if doubt:
         logger.warning("signals: %s", doubt)
     recordings = (arranged(x_KL, fs, leads, model.config) for x_KL in x_BKL)
@@ -187,29 +190,36 @@ def encode(
     readout: Readout = "wide",
     patches: bool = True,
 ) -> Iterator[WideEmbeddings]:
-    """Yield the embeddings of recordings of any lengths and leads, whose windows share batches.
+    """Yield the embeddings of recordings in order. A batch can contain windows of several recordings.
 
-    Memory holds one batch, and H̄ of the recording at the end of the batch. H̄ is empty without `patches`.
+    Only a single batch, and H̄ of the current recording, are in memory at a time.
+
+    Args:
+        model: Model.
+        recordings: Recordings of any length and with any leads.
+        batch_size: Number of windows per forward pass.
+        readout: Readout to return as `wide`.
+        patches: Whether to return H̄. If False, `patch` is empty.
 
     Raises:
-        UsageError: the batch size isn't a positive whole number.
-        CheckpointError: the model's output is not finite.
+        UsageError: If the batch size isn't a positive whole number.
+        CheckpointError: If the model's output isn't finite.
     """
-    if not isinstance(batch_size, Integral) or not 1 <= batch_size <= LARGEST:
-        raise UsageError(f"batch_size must be a whole number from 1 to {LARGEST}, got {batch_size!r}")
+    if not isinstance(batch_size, Integral) or not 1 <= batch_size <= MOST_WINDOWS:
+        raise UsageError(f"batch_size must be a whole number from 1 to {MOST_WINDOWS}, got {batch_size!r}")
     model.eval()
     config, device = model.config, model.prototypes.device
-    kind = next(model.parameters()).dtype  # a model may have been cast: half(), double()
+    dtype = next(model.parameters()).dtype  # a model may have been cast by half() or double()
     beats, full = readout in ("beats", "full"), readout == "full"
     found, columns = blocks(config, readout), wide_columns(config, readout)
-    shown = shown_windows(recordings, config, readout)
+    windows = readout_windows(recordings, config, readout)
     joined, starts, parts = JoinedWindows(found), list[int](), list[NDArray[np.float32]]()
-    while batch := list(islice(shown, batch_size)):
+    while batch := list(islice(windows, batch_size)):
         with torch.no_grad():
-            x_BCL, *others = stacked([item.window for item in batch], config, device)
+            x_BCL, *arguments = stacked([item.window for item in batch], config, device)
             if beats:
-                others.append(torch.from_numpy(np.stack([item.beats_JT for item in batch])).to(device))
-            features = model.of_windows(x_BCL.to(kind), *others, every_part=full)
+                arguments.append(torch.from_numpy(np.stack([item.beats_JT for item in batch])).to(device))
+            features = model.of_windows(x_BCL.to(dtype), *arguments, every_part=full)
         block_BV = {name: x.float().cpu().numpy() for name, x in features.blocks.items()}
         patch_BTD = features.patch.float().cpu().numpy()
         if not all(np.isfinite(x).all() for x in (patch_BTD, *block_BV.values())):
@@ -218,45 +228,51 @@ def encode(
         for number, (window, beats_JT, measured_F) in enumerate(batch):
             of_window = {name: x[number] for name, x in block_BV.items()}
             joined.add(of_window, float(beats_JT[QRS].sum()), measured_F)
-            if patches and window.start % config.stride == 0:  # H̄ is built from windows that begin at a patch
+            if patches and window.start % config.stride == 0:  # H̄ needs windows on the patch grid
                 starts.append(window.start)
                 parts.append(patch_BTD[number])
             if window.last:
-                whole_TD = np.zeros((0, config.width), np.float32)
+                patch_TD = np.zeros((0, config.width), np.float32)
                 if patches:
-                    whole_TD = overlapped(starts, parts, config)[: config.patches(window.length)]
+                    patch_TD = overlapped(starts, parts, config)[: config.patches(window.length)]
                 vector = joined.vector()
-                yield WideEmbeddings(vector[columns["rhythm"]], whole_TD, vector)
+                yield WideEmbeddings(vector[columns["rhythm"]], patch_TD, vector)
                 joined, starts, parts = JoinedWindows(found), [], []
 
 
 def loaded(model: MarEcg | str | Path, device: str | torch.device | None = None) -> MarEcg:
-    """Return a model on `device`. A model loaded by name goes to the best device by default."""
+    """Return a model on a device. Load the model if a name is given.
+
+    If `device` is None, a loaded model uses a GPU if PyTorch finds a GPU, and any other model isn't moved.
+    """
     if isinstance(model, str | Path):
         return MarEcg.from_pretrained(model, device=best_device() if device is None else device)
-    within = getattr(model, "model", None)
-    if isinstance(within, MarEcg):  # a Classifier: its encoder
-        model = within
+    encoder = getattr(model, "model", None)
+    if isinstance(encoder, MarEcg):  # `model` is a Classifier
+        model = encoder
     return model if device is None else model.to(named_device(device))
 
 
 def check_readout(readout: str) -> None:
-    """Check the name of a readout. Raises `UsageError` if it is unknown."""
+    """Raise `UsageError` if the name of a readout is unknown."""
     if readout not in get_args(Readout):
         raise UsageError(f"unknown readout {readout!r}", remedy=suggest(readout, get_args(Readout)))
 
 
 def lead_columns(signals: Any) -> list[str]:
-    """Return the columns of a data frame, or of the first of several, if a column is a lead; otherwise []."""
+    """Return the column names of a data frame, or of the first data frame in a list.
+
+    The result is empty if `signals` aren't data frames, or if no column is a lead.
+    """
     first = signals[0] if isinstance(signals, list | tuple) and signals else signals
     columns = list(getattr(first, "columns", ()))
     return columns if any(is_lead(str(name)) for name in columns) else []
 
 
 def unframed(signals: Any, leads: Sequence[str]) -> Any:
-    """Return the array [B, K, L] of data frames with a column per lead. Other signals are returned unchanged.
+    """Convert data frames with a column per lead to an array [B, K, L]. Return other signals unchanged.
 
-    Raises `UsageError` if a frame lacks a lead.
+    Raises `UsageError` if a data frame has no column for a lead.
     """
     if not lead_columns(signals):
         return signals
@@ -265,17 +281,17 @@ def unframed(signals: Any, leads: Sequence[str]) -> Any:
         column = {lead_name(str(name)): name for name in getattr(frame, "columns", ())}
         if missing := [lead for lead in leads if lead_name(lead) not in column]:
             problem = f"a data frame must have a column for each lead, got none for {', '.join(missing)}"
-            raise UsageError(problem, remedy="Rename the columns, or give their names as leads=")
+            raise UsageError(problem, remedy="Rename the columns, or set leads= to their names")
         x_BKL.append([np.asarray(frame[column[lead_name(lead)]]) for lead in leads])
     return x_BKL
 
 
 def records(signals: ArrayLike, leads: Sequence[str]) -> NDArray[np.float32]:
-    """Return the array [B, K, L] in float32. Logs a warning if a record is flat in all leads.
+    """Return signals as a float32 array [B, K, L].
 
-    Raises `UsageError` as `embed` does.
+    Logs a warning if a record is flat in all leads. Raises `UsageError` as `embed` does.
     """
-    places = lead_places(leads)
+    count = len(lead_places(leads))
     signals = unframed(signals, leads)
     if any(map(np.ma.is_masked, [signals, *(signals if isinstance(signals, list | tuple) else ())])):
         raise UsageError("signals must not have masked values", remedy="Fill them, or omit those records")
@@ -290,7 +306,6 @@ def records(signals: ArrayLike, leads: Sequence[str]) -> NDArray[np.float32]:
         if isinstance(signals, torch.Tensor):  # it has gradients, is on a GPU, or has a type unknown to NumPy
             remedy = "Give signals.detach().cpu().float(); the result has no gradients"
         raise UsageError(f"signals must be an array ({str(error).splitlines()[0]})", remedy=remedy) from error
-    count = len(places)
     if x.dtype.kind not in "iuf":
         raise UsageError(f"signals must be real numbers, got {x.dtype}", remedy="Give millivolts as floats")
     if x.shape[:1] == (0,):

@@ -1,11 +1,12 @@
-"""`marecg embed`: embed records on disk into one file or a folder of Parquet parts.
+"""Compute embeddings of records on disk, and write a file or a folder of Parquet files (`marecg embed`).
 
-Each record is opened once and becomes a `Record` (`inputs`), then the encoder's input (`recordings`), then
-windows whose vectors are joined (`embed.encode`). Its vectors are a row of a part (`embedding_files`).
+A record is read (`inputs`), converted to the encoder's input (`recordings`) and embedded window by window
+(`embed.encode`). Its vectors become a row of a file (`embedding_files`).
 
-A part is embedded by a single process in a fixed order, and never changes once it is written. So the result
-depends neither on which process makes a part nor on interruptions: the same command keeps the finished parts
-of a folder. A single file is joined from parts in a hidden folder next to it.
+The records are divided into parts. A single process embeds the records of a part in a fixed order. A finished
+part never changes. The result therefore doesn't depend on the number of processes or on interruptions. To
+continue an interrupted call, repeat it: finished parts of a folder are kept. For a single file, the parts are
+written into a hidden folder next to the file, and then joined.
 """
 
 import shutil
@@ -27,7 +28,7 @@ from marecg.embedding.embed import PASS_WINDOWS, check_readout
 from marecg.embedding.embedding_files import FORMATS, schema, write
 from marecg.embedding.embedding_store import EmbeddingStore, manifest
 from marecg.embedding.inputs import Inputs, Unread
-from marecg.embedding.processes import device_here, elsewhere, processes
+from marecg.embedding.processes import device_here, in_processes, processes
 from marecg.embedding.recordings import Embedded, embedded
 from marecg.errors import UsageError
 from marecg.model.mar_ecg import MarEcg
@@ -35,16 +36,16 @@ from marecg.model.pretrained import weights_sha256
 from marecg.model.readout import Readout
 
 PART = 1024
-"""Records per part: 3 MB of h_rhythm at the paper's width, 50 MB of the wide readout."""
+"""Number of records per part. At the paper's width, they take 3 MB, or 50 MB with the wide readout."""
 SHARES = 64
-"""Least number of parts that a file is joined from, so that several processes have work."""
+"""Minimum number of parts of a single file, so that several processes have work."""
 FORMAT = 3
 
 
 def is_folder(out: str | Path) -> bool:
-    """Return whether a name means a folder of parts.
+    """Return whether an output is a folder of parts rather than a single file.
 
-    It does if it ends in /, has no suffix, is an address, or is an existing folder.
+    It is a folder if it ends in /, has no suffix, is an address, or is an existing folder.
     """
     path = Path(out)
     return str(out).endswith("/") or is_remote(out) or path.is_dir() or not path.suffix
@@ -65,32 +66,32 @@ def embed_records(
     cluster: str | None = None,
     progress: Progress = shown,
 ) -> Embedded:
-    """Embed records into a file, or into a folder of Parquet parts that can be continued.
+    """Compute embeddings of records, and write them into a file or a folder of Parquet files.
 
-    Parquet files have the columns `embedding_files.RECORD_FIELDS` and `rhythm`, and on request the readout
-    and `patch`. For `.npz`, see `gather_npz`. Unreadable records are left out and listed in the result. If a
-    worker process is killed, the error names the records that were being read.
+    Parquet files have the columns `embedding_files.RECORD_FIELDS` and `rhythm`. The readout and `patch` are
+    optional columns. For `.npz`, see `gather_npz`. Unreadable records are left out and listed in the result.
 
     Args:
-        run: a run or a model, as for `MarEcg.from_pretrained`.
-        inputs: headers, folders, array files, corpora written by `marecg prepare`, or addresses of these.
-        out: `.npz`, `.parquet`, or a folder (`is_folder`), local or at an address that fsspec supports.
-        layout: meaning of the arrays. Without it, arrays in folders are ignored.
-        patches: write H̄ as well.
-        readout: `wide` writes the wide readout as well, `beats` appends the beat readout to it, and `full`
-            appends everything else. The column or array has the readout's name.
-        step: seconds per row; a recording has a row for each step. With None, it has a single row.
-        batch_size: windows per forward pass.
-        part_records: records per part of a folder, `PART` by default.
-        jobs: number of processes, which take GPUs in turn; see `processes` for the default.
-        cluster: address of a Dask scheduler whose workers embed instead. They must see run, inputs and `out`
-            under the same names.
+        run: Run or model, in any form accepted by `MarEcg.from_pretrained`.
+        inputs: Record files, folders, array files, corpora written by `marecg prepare`, or addresses of
+            these.
+        out: `.npz` file, `.parquet` file, or folder (`is_folder`). A folder may be an address that fsspec
+            supports.
+        layout: Layout of arrays among the inputs. Without it, arrays in folders are skipped.
+        patches: Whether to write H̄.
+        readout: Readout to write in addition to h_rhythm, as for `embed`. Its column has the same name.
+        step: Length of a step in seconds. A recording has a row per step. If None, it has a single row.
+        batch_size: Number of windows per forward pass.
+        part_records: Number of records per part of a folder. `PART` if None.
+        jobs: Number of processes, which use the GPUs in turn. For the default, see `processes`.
+        cluster: Address of a Dask scheduler whose workers compute the embeddings instead. The workers must
+            see run, inputs and `out` under the same paths.
 
     Raises:
-        UsageError: an option is invalid, an input is the output, or the folder holds something else.
-        InputError: an input or every record is unreadable, or a worker process was killed.
-        CheckpointError: the model can't be loaded, its output is not finite, or it was replaced.
-        OutputError: the output can't be written.
+        UsageError: If an option is invalid, an input is the output, or the folder contains something else.
+        InputError: If an input or every record is unreadable, or a worker process was killed.
+        CheckpointError: If the model can't be loaded, its output isn't finite, or it was replaced.
+        OutputError: If the output can't be written.
     """
     check_readout(readout)
     folder = is_folder(out)
@@ -105,7 +106,7 @@ def embed_records(
         raise UsageError(f"part_records must be at least 1, got {part_records}")
     model = MarEcg.from_pretrained(run).to(device_here())
     records = Inputs(inputs, layout, step)
-    few = max(batch_size, min(PART, len(records) // SHARES))
+    records_per_share = max(batch_size, min(PART, len(records) // SHARES))
     settings = {
         "format": FORMAT,
         "weights_sha256": weights_sha256(model),
@@ -114,9 +115,9 @@ def embed_records(
         "patches": patches,
         "records": len(records),
         **(records.hashed(manifest(out)) if folder else SourcesHash("")).described(),
-        "part_records": (part_records or PART) if folder else few,
+        "part_records": (part_records or PART) if folder else records_per_share,
         "arrays": layout.as_dict() if layout else None,
-        **({"leads": list(map(list, given))} if (given := given_leads()) else {}),
+        **({"leads": list(map(list, lead_names))} if (lead_names := given_leads()) else {}),
     }
     fill = partial(_embed_parts, records, model, str(run), batch_size, jobs, cluster, progress)
     if folder:
@@ -134,11 +135,11 @@ def embed_records(
 
 def _refuse_for_file(out: Path, *options: object) -> None:
     if out.suffix not in FORMATS:
-        remedy = f"Use {' or '.join(FORMATS)}, or end the name of a folder in /"
+        remedy = f"Use {' or '.join(FORMATS)}, or a folder name that ends in /"
         raise UsageError(f"can't write {out.suffix}", remedy=remedy)
     if any(option is not None for option in options):
-        problem = "part_records and --cluster are for a folder of parts"
-        raise UsageError(problem, remedy="End --out in / to write one")
+        problem = "part_records and --cluster require a folder of parts as --out, got a file"
+        raise UsageError(problem, remedy="End --out in / to write a folder")
 
 
 def _embed_parts(
@@ -151,7 +152,7 @@ def _embed_parts(
     progress: Progress,
     store: EmbeddingStore,
 ) -> Embedded:
-    """Make the parts that a folder lacks."""
+    """Embed the records of all missing parts, and return the outcome for all parts."""
     store.begin()
     total, missing = Embedded(), []
     for number in range(len(store)):
@@ -163,21 +164,21 @@ def _embed_parts(
     parts = ((number, records.part(*store.span(number))) for number in missing)
     with progress("records") as tell, ExitStack() as stack:
 
-        def told(part: Iterable[Unread]) -> Iterator[Unread]:
+        def counted(part: Iterable[Unread]) -> Iterator[Unread]:
             for number, unread in enumerate(part):
                 tell(total.records + len(total.failed) + number, len(records))
                 yield unread
 
         made: Iterator[Embedded]
         if cluster is None and count == 1:
-            made = (make_part(model, store, batch_size, number, told(part)) for number, part in parts)
+            made = (make_part(model, store, batch_size, number, counted(part)) for number, part in parts)
         else:
             folder = ""
             if cluster is None:
                 folder = stack.enter_context(temporary_folder())
                 stack.enter_context(records_named(Path(folder)))
             tasks = ((store, batch_size, number, part, folder) for number, part in parts)
-            made = elsewhere(make_part_noted, run, model, tasks, count, cluster, store.where)
+            made = in_processes(make_part_noted, run, model, tasks, count, cluster, store.where)
         for done in made:
             total.add(done)
             tell(total.records + len(total.failed), len(records))
@@ -189,7 +190,10 @@ def _embed_parts(
 def make_part_noted(
     model: MarEcg, store: EmbeddingStore, batch_size: int, number: int, part: list[Unread], folder: str
 ) -> Embedded:
-    """Make a part in a worker process, which notes in `folder`, if given, which record it is reading."""
+    """Embed the records of a part in a worker process.
+
+    If `folder` isn't empty, the name of the current record is noted there (`shards.notes`).
+    """
     if not folder:
         return make_part(model, store, batch_size, number, part)
     with notes(Path(folder)) as note:
@@ -200,7 +204,7 @@ def make_part_noted(
 def make_part(
     model: MarEcg, store: EmbeddingStore, batch_size: int, number: int, part: Iterable[Unread]
 ) -> Embedded:
-    """Embed a part's records and write its file."""
+    """Embed the records of a part and write its file. Return the outcome."""
     done, readout, patches = Embedded(), store.settings["readout"], bool(store.settings["patches"])
     constants = {name: str(store.settings[name]) for name in ("weights_sha256", "ontology_sha256")}
     vectors = embedded(model, part, done, batch_size, readout=readout, patches=patches)

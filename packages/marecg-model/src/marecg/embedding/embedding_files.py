@@ -1,6 +1,6 @@
-"""Files of embeddings: Parquet written row by row, joined into one file, read in blocks.
+"""Write, join and read files of embeddings.
 
-Shapes: M records, B records of a block, T patches of a record, D width, W wide readout or any vector.
+Shapes: M records, B records of a block, T patches of a record, D width, W values of any vector.
 """
 
 import zipfile
@@ -27,7 +27,7 @@ npy: Any = np.lib.format  # it has no types
 AGAIN = "Give a file or folder written by marecg embed"
 """Remedy for a file that isn't embeddings."""
 PARTS = "part-*.parquet"
-"""The files of a folder of embeddings, in the order of their names."""
+"""Pattern for the files in a folder of embeddings. They are read in the order of their names."""
 RECORD_FIELDS = pa.schema(
     [
         ("id", pa.string()),
@@ -42,17 +42,21 @@ RECORD_FIELDS = pa.schema(
 )
 """Columns that describe a record."""
 READOUTS = ("wide", "beats", "full")
-"""Columns of a readout's vectors. A file has at most one of them."""
+"""Columns with the vectors of a readout. A file has at most one of these columns."""
 VECTORS = ("rhythm", *READOUTS)
-"""Columns of vectors. All vectors of a column have the same length."""
+"""Columns with vectors. All vectors in a column have the same length."""
 GROUP, PATCH_GROUP = 8192, 64
-"""Records per row group of a Parquet file, without and with H̄: about 25 MB at the paper's width."""
+"""Number of records per row group of a Parquet file, without and with H̄. They take about 25 MB."""
 BATCH_ROWS = 8192
-"""Records read at once: 25 MB of h_rhythm at the paper's width."""
+"""Number of records that are read at a time. At the paper's width, h_rhythm takes 25 MB."""
 
 
 def schema(config: ModelConfig, readout: Readout, *, patches: bool) -> pa.Schema:
-    """Return a file's columns: `RECORD_FIELDS`, `rhythm` [D], and on request a readout and `patch` [T, D]."""
+    """Return the columns of a file.
+
+    They are `RECORD_FIELDS` and `rhythm` [D]. Unless the readout is `rhythm`, the readout is a column. If
+    `patches` is True, `patch` [T, D] is a column.
+    """
     widths = {"rhythm": config.width}
     if readout != "rhythm":
         widths[readout] = readout_width(config, readout)
@@ -68,11 +72,18 @@ def write(
     rows: Iterable[tuple[Mapping[str, Any], WideEmbeddings]],
     metadata: Callable[[], Mapping[str, str]],
 ) -> None:
-    """Write records' fields and vectors row by row to a Parquet file, then its metadata."""
+    """Write a Parquet file.
+
+    Args:
+        path: Path of the file.
+        columns: Columns of the file.
+        rows: Fields and vectors of each record.
+        metadata: Function that returns the metadata of the file. It is called after the last row.
+    """
     rows = iter(rows)
     with pq.ParquetWriter(path, columns, write_page_checksum=True) as file:
-        while some := list(islice(rows, _group(columns))):
-            values, vectors = zip(*some, strict=True)
+        while group := list(islice(rows, _group(columns))):
+            values, vectors = zip(*group, strict=True)
             arrays = [pa.array([row[field.name] for row in values], field.type) for field in RECORD_FIELDS]
             for name in _vector_names(columns):
                 attribute = "rhythm" if name == "rhythm" else "wide"
@@ -101,7 +112,7 @@ def _vectors(blocks: Sequence[NDArray[np.float32]]) -> pa.FixedSizeListArray:
 
 
 def gather_parquet(parts: Sequence[Path], path: Path) -> None:
-    """Join parts into one Parquet file."""
+    """Join parts into a single Parquet file."""
     columns = pq.read_schema(parts[0]).remove_metadata()
     with pq.ParquetWriter(path, columns, write_page_checksum=True) as file:
         for part in parts:
@@ -109,9 +120,11 @@ def gather_parquet(parts: Sequence[Path], path: Path) -> None:
 
 
 def gather_npz(parts: Sequence[Path], path: Path) -> None:
-    """Write parts as `.npz`: `id`, `record`, `source`, `start` [M], `rhythm` [M, D] and a readout [M, W].
+    """Join parts into an `.npz` file.
 
-    With H̄, `patch` holds the rows of all records in sequence, and `patches` the number of rows per record.
+    Its arrays are `id`, `record`, `source` and `start` [M], `rhythm` [M, D], and the readout [M, W] if the
+    parts have a readout. If the parts have H̄, `patch` contains the patches of all records in sequence, and
+    `patches` the number of patches of each record.
     """
     columns = pq.read_schema(parts[0])
     arrays: dict[str, NDArray[Any]] = {
@@ -141,30 +154,30 @@ def _column(part: Path, name: str) -> pa.Array:
 
 
 FORMATS = {".npz": gather_npz, ".parquet": gather_parquet}
-"""Writer of each file format, by suffix."""
+"""Functions that join parts into a file, by the suffix of the file."""
 
 
 def blocks(path: str | Path, columns: Sequence[str], further: Sequence[str] = ()) -> Iterator[pa.RecordBatch]:
-    """Read columns of embeddings from a file, or from a folder's parts, block by block.
+    """Read columns of embeddings block by block.
 
     Args:
-        path: file or folder written by `marecg embed`; a folder of parts may be given by its address.
-        columns: required columns.
-        further: columns that are read if present.
+        path: File or folder written by `marecg embed`, or the address of such a folder.
+        columns: Columns to read.
+        further: Columns that are read only if they exist.
 
     Raises:
-        UsageError: a required column is missing.
-        InputError: a file is missing or unreadable.
+        UsageError: If one of `columns` is missing.
+        InputError: If a file is missing or unreadable.
     """
-    one = None if is_remote(path) or Path(path).is_dir() else Path(path)
-    place = Place(path if one is None else one.parent)
-    names = place.names(PARTS) if one is None else [one.name]
+    single = None if is_remote(path) or Path(path).is_dir() else Path(path)
+    folder = Place(path if single is None else single.parent)
+    names = folder.names(PARTS) if single is None else [single.name]
     if not names:
         raise InputError(f"has no {PARTS}", where=path, remedy=AGAIN)
     for name in names:
-        part = place.file(name)
+        part = folder.file(name)
         try:
-            with place.open(name) as file:
+            with folder.open(name) as file:
                 for block in (_npz if name.endswith(".npz") else _parquet)(file, part, columns, further):
                     _check(block, part)
                     yield block
@@ -183,18 +196,18 @@ def vectors(block: pa.RecordBatch, column: str) -> NDArray[np.float32]:
 
 
 def _check(block: pa.RecordBatch, where: str) -> None:
-    """Check that names are text and vectors have one length and possible values. Raises `InputError`."""
+    """Raise `InputError` if a column has a type that `marecg embed` doesn't write, or invalid numbers."""
     for column, values in zip(block.schema.names, block.columns, strict=True):
-        kind, is_ours = values.type, True
+        column_type, is_valid = values.type, True
         if column == "id":
-            is_ours = pa.types.is_string(kind) or pa.types.is_large_string(kind)
+            is_valid = pa.types.is_string(column_type) or pa.types.is_large_string(column_type)
         elif column in VECTORS:
-            one_length = pa.types.is_fixed_size_list(kind) and pa.types.is_floating(kind.value_type)
-            is_ours = one_length and not values.null_count
-            if is_ours:
+            is_list = pa.types.is_fixed_size_list(column_type)
+            is_valid = is_list and pa.types.is_floating(column_type.value_type) and not values.null_count
+            if is_valid:
                 refuse_impossible(vectors(block, column), column, where, "Embed it again")
-        if not is_ours:
-            problem = f"{column} has type {kind}, which marecg embed doesn't write"
+        if not is_valid:
+            problem = f"{column} has type {column_type}, which marecg embed doesn't write"
             raise InputError(problem, where=where, remedy=AGAIN)
 
 
@@ -221,7 +234,7 @@ def _parquet(
 
 
 def _present(where: str, columns: Sequence[str], further: Sequence[str], names: Sequence[str]) -> list[str]:
-    """Return the columns to read. Raises `UsageError` if a required column is missing."""
+    """Return the names of the columns to read. Raises `UsageError` if one of `columns` is missing."""
     missing = [name for name in columns if name not in names]
     if missing:
         remedy = f"Embed with --readout {missing[0]}" if missing[0] in READOUTS else AGAIN

@@ -1,7 +1,7 @@
-"""Folder of embeddings, with a manifest that is fixed before the first part.
+"""Folder of embeddings: a manifest, and a Parquet file for each part. The manifest is written first.
 
 _embeddings.json     manifest: model, readout, records, records per part
-part-00000.parquet   first part (`embedding_files.write`); its metadata lists records that failed
+part-00000.parquet   first part (`embedding_files.write`); its metadata lists unreadable records
 """
 
 import hashlib
@@ -24,7 +24,7 @@ from marecg.embedding.recordings import Embedded
 from marecg.errors import CorpusError, OutputError, UsageError
 
 METADATA_KEY = b"marecg"
-"""Key of a part's metadata."""
+"""Key of the metadata in a part's Parquet file."""
 _WORDS = {
     "format": "format",
     "weights_sha256": "weights",
@@ -36,14 +36,16 @@ _WORDS = {
     "part_records": "records per part",
     "arrays": "array layout",
 }
-"""Words for the keys of a manifest, for error messages."""
+"""Keys of a manifest, with the words that error messages use for them."""
 
 
 @dataclass(frozen=True)
 class EmbeddingStore:
-    """Store of embeddings: the finished and unfinished parts of a folder or an address.
+    """Folder of embeddings, local or remote.
 
-    `settings` is the content of its manifest. Equal manifests lead to equal bytes.
+    Attributes:
+        where: Path or address of the folder.
+        settings: Content of the manifest. Equal manifests lead to equal bytes.
     """
 
     where: str
@@ -54,46 +56,46 @@ class EmbeddingStore:
 
     @property
     def key(self) -> str:
-        """Return the identity that a part's metadata must have."""
+        """Hash of the manifest. Each part has this hash in its metadata."""
         return hashlib.sha256(json.dumps(self.settings, sort_keys=True).encode()).hexdigest()
 
     def span(self, number: int) -> tuple[int, int]:
-        """Return the range of a part's records."""
+        """Return the numbers of a part's first record, and of the record after its last record."""
         first = number * int(self.settings["part_records"])
         return first, min(first + int(self.settings["part_records"]), int(self.settings["records"]))
 
     @staticmethod
     def name(number: int) -> str:
-        """Return a part's file name."""
+        """Return the file name of a part."""
         return f"part-{number:05d}.parquet"
 
     def begin(self) -> None:
-        """Prepare the folder for a start or a continuation.
+        """Write the manifest, or check the manifest of an interrupted call.
 
-        Raises `UsageError` if it holds other files, or embeddings with other settings. Raises `OutputError`
-        if the disk is full.
+        Raises `UsageError` if the folder contains other files, or embeddings with other settings. Raises
+        `OutputError` if the manifest can't be written.
         """
-        place = Place(self.where)
-        names = place.names()
+        folder = Place(self.where)
+        names = folder.names()
         if EMBEDDINGS not in names:
-            others = [name for name in names if not name.startswith(".")]
-            if others:
-                problem = f"is not empty ({', '.join(others[:3])}) and has no embeddings"
-                raise UsageError(problem, where=place, remedy="Choose another folder")
-            with place.writing(EMBEDDINGS) as temporary:
+            unknown = [name for name in names if not name.startswith(".")]
+            if unknown:
+                problem = f"is not empty ({', '.join(unknown[:3])}) and has no embeddings"
+                raise UsageError(problem, where=folder, remedy="Choose another folder")
+            with folder.writing(EMBEDDINGS) as temporary:
                 temporary.write_text(json.dumps(dict(self.settings), indent=1) + "\n", encoding="utf-8")
         begun_with = manifest(self.where) or {}
         differences = [word for key, word in _WORDS.items() if begun_with.get(key) != self.settings[key]]
         if differences:
             problem = f"already has embeddings with other {' and '.join(differences)}"
             remedy = "Choose another folder for --out, or remove this one"
-            raise UsageError(problem, where=place, remedy=remedy)
+            raise UsageError(problem, where=folder, remedy=remedy)
 
     def finished(self, number: int) -> Embedded | None:
-        """Return the outcome of embedding a part; None if the part is unfinished.
+        """Return the outcome of a finished part, or None if the part is unfinished.
 
-        A part is unfinished if it is missing, damaged or made with other settings, or if records of it were
-        unavailable.
+        A part is unfinished if it is missing or damaged, if it was made with other settings, or if some of
+        its records were unavailable.
         """
         first, last = self.span(number)
         try:
@@ -112,41 +114,41 @@ class EmbeddingStore:
 
     @contextmanager
     def writing(self, number: int) -> Iterator[Path]:
-        """Yield a path for a part that appears whole or not at all."""
+        """Yield a temporary path for a part. The part appears in the folder when it is complete."""
         try:
             with Place(self.where).writing(self.name(number)) as temporary:
                 yield temporary
-        except OutputError:  # the same command, started twice, may have finished the part and tidied up
+        except OutputError:  # the same call in another process may have finished the part and tidied up
             if self.finished(number) is None:
                 raise
 
     def metadata(self, done: Embedded) -> dict[str, str]:
-        """Return the metadata of a part with a given outcome."""
+        """Return the metadata of a part from its outcome."""
         metadata = {"of": self.key, "failed": done.failed, "doubtful": done.doubtful}
         if done.unavailable:
             metadata["unavailable"] = sorted(done.unavailable)
         return {METADATA_KEY.decode(): json.dumps(metadata, ensure_ascii=False)}
 
     def tidy(self) -> None:
-        """Remove left-overs of killed processes once all parts are finished."""
-        place = Place(self.where)
-        if place.path and len(place.names("part-*.parquet")) == len(self):
-            remove_left_over(place.path)
+        """Remove the temporary files of killed processes if all parts are finished."""
+        folder = Place(self.where)
+        if folder.path and len(folder.names("part-*.parquet")) == len(self):
+            remove_left_over(folder.path)
 
 
 def manifest(where: str | Path) -> dict[str, Any] | None:
-    """Read the manifest of a folder or address of embeddings. Return None if there is no manifest.
+    """Read the manifest of a folder of embeddings, or return None if the folder has no manifest.
 
-    Raises `CorpusError` if the file is damaged.
+    Raises `CorpusError` if the manifest is damaged.
     """
-    place = Place(where)
-    if EMBEDDINGS not in place.names():
+    folder = Place(where)
+    if EMBEDDINGS not in folder.names():
         return None
     try:
-        with place.open(EMBEDDINGS) as file:
+        with folder.open(EMBEDDINGS) as file:
             content = file.read(JSON_BYTES)
     except OSError as error:
-        where = place.file(EMBEDDINGS)
+        where = folder.file(EMBEDDINGS)
         raise CorpusError(f"can't be read ({error})", where=where, remedy="Remove the folder") from error
-    content = parse_json(content, place.file(EMBEDDINGS), "Remove the folder", CorpusError)
+    content = parse_json(content, folder.file(EMBEDDINGS), "Remove the folder", CorpusError)
     return content if isinstance(content, dict) else {}

@@ -1,4 +1,4 @@
-"""Inputs of `marecg embed` in one order: files, folders, arrays and prepared corpora.
+"""Inputs of `marecg embed`: files, folders, arrays and prepared corpora.
 
 Shapes: K leads, L samples.
 """
@@ -23,16 +23,16 @@ from marecg.errors import CorpusError, InputError, Reason, RecordError, UsageErr
 
 RECORD_COLUMNS = ["id", "source", "root", "path", "n_valid", "codes", "age", "sex", "patient"]
 BLOCK = 1024
-"""Rows of a corpus' index that are read at once."""
+"""Number of records that are listed at a time."""
 
 
 class Unread(NamedTuple):
-    """Record that wasn't read yet. It can be sent to another process.
+    """Record that hasn't been read. It can be sent to another process, which reads it.
 
     Attributes:
-        name: unique name of the record.
-        place: place of the record, for messages.
-        read: function that reads the record or raises `RecordError`.
+        name: Unique name of the record.
+        place: File of the record, for messages.
+        read: Function that reads the record. It raises `RecordError` if the record is unusable.
     """
 
     name: str
@@ -46,7 +46,7 @@ def _opened(folder: Path) -> tuple[Corpus, pa.Table]:
 
 
 def _read_row(folder: Path, number: int, row: dict[str, Any], seconds: float | None = None) -> Record:
-    """Read a window of a corpus without its padding. The window is read completely, whatever `seconds` is."""
+    """Read a window of a corpus without its padding. `seconds` is ignored."""
     corpus, _ = _opened(folder)
     try:
         x_KL = corpus.signals([number])[0, :, : row["n_valid"]]
@@ -65,7 +65,7 @@ def _read_row(folder: Path, number: int, row: dict[str, Any], seconds: float | N
 
 
 def _rows(folder: Path, first: int, last: int) -> list[Unread]:
-    """Return the windows of a corpus from number `first` up to `last`, named after their original files."""
+    """Return the windows `first` to `last` − 1 of a corpus. They have the names of the original files."""
     rows = _opened(folder)[1].slice(first, last - first).to_pylist()
     return [
         Unread(name_of(row["root"], row["path"]), str(folder), partial(_read_row, folder, number, row))
@@ -74,18 +74,19 @@ def _rows(folder: Path, first: int, last: int) -> list[Unread]:
 
 
 class Inputs:
-    """Unread records: files, then corpora, in a fixed order.
+    """Records of all inputs, in a fixed order: files first, then corpora.
 
     Args:
-        inputs: headers, folders, array files, corpora written by `marecg prepare`, or addresses of these.
-        layout: meaning of the arrays. Without it, arrays in folders are ignored.
-        step: seconds; each recording becomes a record for each such step.
+        inputs: Record files, folders, array files, corpora written by `marecg prepare`, or addresses of
+            these.
+        layout: Layout of arrays among the inputs. Without it, arrays in folders are skipped.
+        step: Length of a step in seconds. Each step of a recording becomes a record.
 
     Raises:
-        UsageError: as for `find_inputs`; or `step` is given for a corpus, which holds windows; or records of
-            two inputs would have the same name.
-        InputError: an input is unreadable, or the corpora hold no records.
-        CorpusError: as for `Corpus.open`.
+        UsageError: As for `find_inputs`. Also if `step` is given for a corpus, or if records of two inputs
+            would have the same name.
+        InputError: If an input is unreadable, or there are no records.
+        CorpusError: As for `Corpus.open`.
     """
 
     def __init__(
@@ -93,12 +94,12 @@ class Inputs:
     ) -> None:
         paths = [ensure_local(path) for path in inputs]
         folders = [path for path in paths if (path / CORPUS[0]).exists()]
-        others = [path for path in paths if path not in folders]
+        files = [path for path in paths if path not in folders]
         if step is not None and folders:
             remedy = "Give the original files of the corpus"
             raise UsageError("must be recordings, got a corpus of windows", where=folders[0], remedy=remedy)
-        candidates: Iterable[tuple[str, Candidate]] = find_inputs(others, layout).items() if others else ()
-        if step is not None:  # a step's name ends in the second at which it begins
+        candidates: Iterable[tuple[str, Candidate]] = find_inputs(files, layout).items() if files else ()
+        if step is not None:  # the name of a step ends in its start time in seconds
             steps = in_parts(candidates, partial(every, step), step)
             candidates = ((f"{name}@{part.part.start:.12g}", part) for name, part in steps)
         self._files = list(candidates)
@@ -111,7 +112,7 @@ class Inputs:
             *(set(_opened(folder)[1]["root"].unique().to_pylist()) for folder in self._corpora),
         ]
         shared = {
-            name for place, some in enumerate(roots) for other in roots[:place] for name in some & other
+            name for number, names in enumerate(roots) for other in roots[:number] for name in names & other
         }
         if shared:
             problem = f"two inputs have records with the same name, {min(shared)}/…"
@@ -122,7 +123,7 @@ class Inputs:
         return len(self._files) + sum(self._corpora.values())
 
     def part(self, first: int, last: int) -> list[Unread]:
-        """Return the records from number `first` up to `last`."""
+        """Return the records `first` to `last` − 1."""
         records = [
             Unread(name, candidate.place, partial(read_mended, candidate))
             for name, candidate in self._files[first:last]
@@ -139,17 +140,18 @@ class Inputs:
             yield from self.part(first, first + BLOCK)
 
     def refuse(self, out: Path) -> None:
-        """Check that an output isn't an input file. Raises `UsageError`."""
-        alike = (candidate.file for _, candidate in self._files if candidate.file.name == out.name)
-        if out.exists() and any(file.samefile(out) for file in dict.fromkeys(alike)):
+        """Raise `UsageError` if an output would overwrite an input file."""
+        same_name = (candidate.file for _, candidate in self._files if candidate.file.name == out.name)
+        if out.exists() and any(file.samefile(out) for file in dict.fromkeys(same_name)):
             raise UsageError(
                 "is an input and would be lost", where=out, remedy="Choose another file as --out"
             )
 
     def hashed(self, manifest: Mapping[str, Any] | None = None) -> SourcesHash:
-        """Hash the records, independent of where their folders are mounted.
+        """Return a hash of the records. It doesn't depend on the paths of their folders.
 
-        `manifest` is passed to `hash_sources`.
+        Args:
+            manifest: Manifest of an interrupted call, for `hash_sources`.
         """
         files = hash_sources([candidate for _, candidate in self._files], manifest)
         digest = hashlib.sha256(files.sha256.encode())

@@ -1,4 +1,4 @@
-"""Processes that embed records: this one, local workers, or a Dask cluster."""
+"""Compute embeddings in this process, in local worker processes, or on a Dask cluster."""
 
 import multiprocessing
 from collections.abc import Callable, Iterable, Iterator
@@ -14,22 +14,21 @@ from marecg.model.mar_ecg import MarEcg
 from marecg.model.pretrained import weights_sha256
 
 WORTH_A_PROCESS = 1024
-"""Records per process that make it worthwhile: `small` needs three times as long for them as a process needs
-to start."""
+"""Number of records that justify a process. With `small`, they take three times as long as starting it."""
 SMALL = 10_000_000
-"""Parameters up to which a model's matrix products are too small for threads.
+"""Number of parameters up to which processes are faster than threads, because matrix products are small.
 
-Two threads took 1.27 times the processor time of two processes with `small`, and 0.95 times with a block of
-the paper's width.
+With `small`, two threads took 1.27 times the processor time of two processes. With a block of the paper's
+width, they took 0.95 times the processor time.
 """
 T = TypeVar("T")
 
 
 def processes(model: MarEcg, records: int, jobs: int | None = None) -> int:
-    """Return the number of processes for a number of records: `jobs`, or one per GPU.
+    """Return the number of processes for a number of records.
 
-    On a CPU, a small model gets a process for each torch thread that has enough work. A large model gets a
-    single process.
+    It is `jobs` if given. Otherwise, there is a process per GPU. Without a GPU, a large model has a single
+    process. A small model has at most a process per torch thread, and only as many as have enough work.
     """
     if jobs is not None:
         return jobs
@@ -46,7 +45,7 @@ def threadless(model: MarEcg) -> bool:
     return small and model.prototypes.device.type == "cpu"
 
 
-def elsewhere(
+def in_processes(
     make: Callable[..., T],
     run: str,
     model: MarEcg,
@@ -55,18 +54,22 @@ def elsewhere(
     cluster: str | None,
     where: object,
 ) -> Iterator[T]:
-    """Yield the results of `make(model, *task)` in the order of the tasks, computed by `count` processes.
+    """Yield the results of `make(model, *task)` in the order of the tasks, computed by several processes.
 
-    Local processes share this process' threads. With `cluster`, the workers of a Dask scheduler compute
-    instead. Each process loads `run` once, which must still have the weights of `model`.
+    Each process loads the model once.
 
     Args:
-        cluster: address of the Dask scheduler.
-        where: name of the output in errors.
+        make: Function of a model and a task.
+        run: Name of the model.
+        model: The same model. Each process checks that it has loaded the same weights.
+        tasks: Arguments of `make` after the model.
+        count: Number of processes. They share the threads of this process.
+        cluster: Address of a Dask scheduler whose workers compute instead.
+        where: Output, for error messages.
 
     Raises:
-        CheckpointError: the model was replaced.
-        CorpusError: a process was killed.
+        CheckpointError: If the model was replaced.
+        CorpusError: If a process was killed.
     """
     weights, threads = weights_sha256(model), max(1, torch.get_num_threads() // count)
     with workers(0, count, cluster, threads, where=where):
@@ -80,7 +83,7 @@ def _with_model(make: Callable[..., T], run: str, weights: str, task: tuple[Any,
 
 @lru_cache(maxsize=1)
 def _loaded(run: str, weights: str) -> MarEcg:
-    """Load the model once per process. Raises `CheckpointError` if its weights were replaced."""
+    """Load a model once per process. Raises `CheckpointError` if it doesn't have the expected weights."""
     model = MarEcg.from_pretrained(run).to(device_here())
     if weights_sha256(model) != weights:
         remedy = "Restore the weights, and run the command again"
@@ -89,7 +92,7 @@ def _loaded(run: str, weights: str) -> MarEcg:
 
 
 def device_here() -> torch.device:
-    """Return the device of this process. Worker processes take the GPUs in turn."""
+    """Return the device of this process. Worker processes use the GPUs in turn."""
     if not torch.cuda.is_available():
         return torch.device("cpu")
     worker = multiprocessing.current_process().name.rpartition("-")[2]

@@ -1,7 +1,8 @@
-"""Embeddings of records one by one, with the reasons of unusable records.
+"""Read records one at a time and compute their embeddings. Unusable records are collected with the reason.
 
-Recordings of hours are read and resampled piece by piece.
-Shapes: C the twelve leads, K leads as found, L samples.
+Long recordings are read and resampled piece by piece.
+
+Shapes: C the twelve leads, K leads in the file, L samples.
 """
 
 import math
@@ -25,20 +26,20 @@ from marecg.model.mar_ecg import MarEcg
 from marecg.model.readout import Readout
 from marecg.model.windows import Recording, check_samples, recording
 
-PIECE = 120
-"""Seconds that are read at once: 12 MB as twelve leads at 1000 Hz and double precision."""
-MARGIN = 1
-"""Seconds before and after a piece that its resampling includes. The filter is shorter at 50 Hz and above."""
+PIECE_S = 120
+"""Length of a piece in seconds. Twelve leads at 1000 Hz take 12 MB in double precision."""
+MARGIN_S = 1
+"""Seconds before and after a piece that are resampled with it. The filter is shorter from 50 Hz on."""
 
 
 class LongSignal:
-    """Recording that is resampled piece by piece. Slices are read in increasing order from a short buffer.
+    """Long recording that is read and resampled piece by piece. Slices must be read in increasing order.
 
     Args:
-        read: reads `seconds` of the recording from the second `start` on.
-        length: samples per lead of the recording.
-        fs: its sampling rate in Hz.
-        config: the encoder's sampling rate and context.
+        read: Function that reads a part of the recording. Its arguments are `seconds` and `start`.
+        length: Number of samples per lead in the file.
+        fs: Sampling rate of the file in Hz.
+        config: Settings of the encoder.
     """
 
     def __init__(self, read: Callable[..., Record], length: int, fs: float, config: ModelConfig) -> None:
@@ -50,50 +51,51 @@ class LongSignal:
     def __getitem__(self, key: tuple[slice, slice], /) -> NDArray[np.float32]:
         start, stop, _ = key[1].indices(self.shape[1])
         while self._first + self._samples.shape[1] < stop:
-            let_go = max(0, start - self._config.context - self._first)
-            self._samples = np.concatenate([self._samples[:, let_go:], self._piece(self._next)], axis=1)
-            self._first += let_go
-            self._next += PIECE
-        assert start >= self._first, "samples are asked for that were let go"
+            dropped = max(0, start - self._config.context - self._first)
+            self._samples = np.concatenate([self._samples[:, dropped:], self._piece(self._next)], axis=1)
+            self._first += dropped
+            self._next += PIECE_S
+        assert start >= self._first, "slices must be read in increasing order"
         return self._samples[:, start - self._first : stop - self._first]
 
     def _piece(self, start: int) -> NDArray[np.float32]:
-        """Return the piece that begins at the second `start`, without its margins."""
-        before = min(start, MARGIN)
-        record = self._read(seconds=before + PIECE + MARGIN, start=start - before)
+        """Return the piece that begins at `start` seconds, without its margins."""
+        before = min(start, MARGIN_S)
+        record = self._read(seconds=before + PIECE_S + MARGIN_S, start=start - before)
         x_CL = recording(record.x_KL, record.fs, record.leads, self._config).x_CL
         fs = self._config.fs
-        x_CL = x_CL[:, before * fs : (before + PIECE) * fs]
-        missing = min(PIECE * fs, self.shape[1] - start * fs) - x_CL.shape[1]
-        return (
-            x_CL if missing <= 0 else np.pad(x_CL, ((0, 0), (0, missing)), "edge")
-        )  # rounding may lose a sample
+        x_CL = x_CL[:, before * fs : (before + PIECE_S) * fs]
+        missing = min(PIECE_S * fs, self.shape[1] - start * fs) - x_CL.shape[1]
+        # Rounding may lose a sample.
+        return x_CL if missing <= 0 else np.pad(x_CL, ((0, 0), (0, missing)), "edge")
 
 
 def read_recording(read: Callable[..., Record], config: ModelConfig) -> tuple[Record, Recording]:
-    """Read a record, or the beginning of a long one, and prepare the whole recording as encoder input.
+    """Read a record, and convert it to the encoder's input.
 
-    A long recording is read to its end once, so that a damaged one is refused before it is half embedded.
-    Raises `UsageError` as `marecg.model.windows.recording` does, and `RecordError`.
+    If the recording is long, the returned `Record` has only its beginning. The recording is checked to its
+    end, so that a damaged recording is refused before it is embedded.
+
+    Raises `UsageError` as `marecg.model.windows.recording` does, and `RecordError` as `read` does.
     """
-    record = read(seconds=PIECE)
+    record = read(seconds=PIECE_S)
     begin = recording(record.x_KL, record.fs, record.leads, config)
     if record.x_KL.shape[1] >= record.length:
         return record, begin
-    for start in range(PIECE, math.ceil(record.length / record.fs), PIECE):
-        check_samples(read(seconds=PIECE, start=start).x_KL)
+    for start in range(PIECE_S, math.ceil(record.length / record.fs), PIECE_S):
+        check_samples(read(seconds=PIECE_S, start=start).x_KL)
     return record, Recording(LongSignal(read, record.length, record.fs, config), begin.absent_C)
 
 
 @dataclass
 class Embedded:
-    """Outcome of embedding: the number of embedded records, and the reasons of failures and doubts.
+    """Outcome of computing embeddings.
 
     Attributes:
-        records: number of embedded records.
-        failed: reason of each unreadable record, by name.
-        doubtful: doubts about each embedded record, by name.
-        unavailable: names in `failed` that the file system couldn't provide; they can be tried again.
+        records: Number of embedded records.
+        failed: Reasons why records couldn't be embedded, by the name of the record.
+        doubtful: Doubts about embedded records, by the name of the record.
+        unavailable: Names of the records in `failed` that were only unavailable. They can be tried again.
     """
 
     records: int = 0
@@ -102,14 +104,14 @@ class Embedded:
     unavailable: set[str] = field(default_factory=set)
 
     def add(self, other: "Embedded") -> None:
-        """Add the counts of other records."""
+        """Add the outcome of other records."""
         self.records += other.records
         self.failed |= other.failed
         self.doubtful |= other.doubtful
         self.unavailable |= other.unavailable
 
     def refuse_none(self) -> None:
-        """Raise `InputError` with the first reason if every record failed."""
+        """Raise `InputError` if no record could be embedded."""
         if self.failed and not self.records:
             first = next(iter(self.failed.values()))
             raise InputError(f"no record could be read; the first error is: {first}")
@@ -118,7 +120,13 @@ class Embedded:
 def readable(
     records: Iterable[Unread], config: ModelConfig, done: Embedded
 ) -> Iterator[tuple[dict[str, Any], Recording]]:
-    """Read records one by one. Yield each record's row and its signal, and collect all outcomes in `done`."""
+    """Read records one at a time. Yield the fields and the signal of each usable record.
+
+    Args:
+        records: Records to read.
+        config: Settings of the encoder.
+        done: Outcome, to which each record is added.
+    """
     for name, place, read in records:
         try:
             record, ecg = read_recording(read, config)
@@ -150,8 +158,17 @@ def embedded(
     readout: Readout = "wide",
     patches: bool,
 ) -> Iterator[tuple[dict[str, Any], WideEmbeddings]]:
-    """Yield each record's row and vectors, and collect all outcomes in `done`."""
-    waiting: deque[dict[str, Any]] = deque()  # `encode` reads ahead: the windows of records share batches
+    """Read records and yield the fields and embeddings of each usable record.
+
+    Args:
+        model: Model.
+        records: Records to read.
+        done: Outcome, to which each record is added.
+        batch_size: Number of windows per forward pass.
+        readout: Readout to compute.
+        patches: Whether to compute H̄.
+    """
+    waiting: deque[dict[str, Any]] = deque()  # `encode` reads ahead, because records share batches
 
     def signals() -> Iterator[Recording]:
         for row, ecg in readable(records, model.config, done):

@@ -122,7 +122,7 @@ a vector for each patch of {1000 * config.patch / config.fs:g} ms (`patch`).
 | concepts | {"trained with GSCL, for `marecg predict`" if gscl else "not trained with GSCL"} |
 {by_ridge}{_origin(provenance)}
 {_records(provenance)}
-## How to load it
+## Usage
 
 ```python
 import marecg
@@ -147,7 +147,7 @@ licence covers the weights only as far as the licences of the training records a
 def sources(provenance: Provenance) -> str:
     """Describe the numbers of training records by source."""
     counts = [f"{name} {count}" for name, count in sorted(provenance.sources.items())]
-    others = [f"{provenance.others} of no published collection"] if provenance.others else []
+    others = [f"{provenance.others} from other collections"] if provenance.others else []
     unknown = [
         f"unrecorded training records of `{ancestor.name}`"
         for ancestor in ancestors(provenance)
@@ -165,11 +165,10 @@ def ancestors(provenance: Provenance | None) -> Iterator[BeganFrom]:
 
 def ancestor_text(weights: BeganFrom) -> str:
     """Describe the weights that a run started from: name, training and SHA-256."""
-    its = weights.provenance
-    made = (
-        f"recipe {its.recipe}, {its.steps} optimiser steps, {its.records} records" if its else "not recorded"
-    )
-    return f"{weights.name}: {made}; SHA-256 {weights.sha256}"
+    training = "not recorded"
+    if known := weights.provenance:
+        training = f"recipe {known.recipe}, {known.steps} optimiser steps, {known.records} records"
+    return f"{weights.name}: {training}; SHA-256 {weights.sha256}"
 
 
 def _support(provenance: Provenance) -> str:
@@ -177,10 +176,10 @@ def _support(provenance: Provenance) -> str:
     if provenance.support is None:
         return ""
     ranked = sorted(provenance.support.items(), key=lambda pair: (-pair[1], pair[0]))
-    taught = ", ".join(f"{abbr} {count}" for abbr, count in ranked if count) or "none"
-    never = ", ".join(abbr for abbr, count in ranked if not count)
-    without = f"; without any: {never}" if never else ""
-    return f"\n| records per concept | {plain_markdown(taught + without)} |"
+    counts = ", ".join(f"{abbr} {count}" for abbr, count in ranked if count) or "none"
+    absent = ", ".join(abbr for abbr, count in ranked if not count)
+    without = f"; no records: {absent}" if absent else ""
+    return f"\n| records per concept | {plain_markdown(counts + without)} |"
 
 
 def _origin(provenance: Provenance | None) -> str:
@@ -209,6 +208,6 @@ def _records(provenance: Provenance | None) -> str:
         ]
         for name, count in sorted(provenance.sources.items())
     ]
-    others = [["of no published collection", provenance.others, "", "yes"]] if provenance.others else []
-    lines = table(["collection", "records", "licence, home", "codes read"], [*rows, *others], 4)
-    return "\n".join(["", "## What it was trained on", "", *lines, ""])
+    others = [["other collections", provenance.others, "", "yes"]] if provenance.others else []
+    lines = table(["collection", "records", "licence, home page", "codes used"], [*rows, *others], 4)
+    return "\n".join(["", "## Training records", "", *lines, ""])

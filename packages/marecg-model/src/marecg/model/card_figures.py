@@ -96,7 +96,7 @@ def reached(scores: Sequence[Score], concepts_sha256: str = "") -> str:
     tasks = list(dict.fromkeys((score.task, score.tested) for score in scores))
     rows = dict.fromkeys((score.method, score.fraction) for score in scores)
     cells = {(score.method, score.fraction, score.task): score for score in scores}
-    lines = ["", "## What it reaches", ""]
+    lines = ["", "## Results", ""]
     lines += [
         "Macro AUC in percent of a linear probe on the frozen encoder, with 95 % bootstrap intervals.",
         "",
@@ -150,19 +150,19 @@ def _in_detail(score: Score) -> Iterator[str]:
 
 def _failures(scores: Sequence[Score]) -> Iterator[str]:
     """Yield classes that may be recognised badly, and groups with a lower AUC than all records together."""
-    poor = [f"{c.name} ({score.task})" for score in scores for c in score.classes if c.low < POOR]
-    behind = [
+    poor_classes = [f"{c.name} ({score.task})" for score in scores for c in score.classes if c.low < POOR]
+    worse_groups = [
         f"{group.kind} {group.name} ({score.task}, {100 * (group.auc - group.everyone):+.1f})"
         for score in scores
         for group in score.groups
         if group.high < group.everyone
     ]
-    if poor or behind:
+    if poor_classes or worse_groups:
         yield from ("", "### Known failures", "")
-    if poor:
-        yield f"- AUC may be below {100 * POOR:g}: {', '.join(poor)}."
-    if behind:
-        yield f"- Groups with a lower AUC than all records together: {', '.join(behind)}."
+    if poor_classes:
+        yield f"- AUC may be below {100 * POOR:g}: {', '.join(poor_classes)}."
+    if worse_groups:
+        yield f"- Groups with a lower AUC than all records together: {', '.join(worse_groups)}."
 
 
 def _auc(figure: Auc, mark: str = "") -> str:

@@ -65,7 +65,7 @@ class ConceptScores:
     def taught_by(self) -> str:
         """Description of the training records, for a model card."""
         counts = [f"{name} {count}" for name, count in self.sources.items()]
-        others = [f"{self.others} of no published collection"] if self.others else []
+        others = [f"{self.others} from other collections"] if self.others else []
         return f"{len(self.ridge_TN)} coded records: {', '.join([*counts, *others])}"
 
     def ridge(self, beats_MV: NDArray[np.floating]) -> Floats:
@@ -95,12 +95,12 @@ class ConceptScores:
             families: index of each concept's root.
         """
         by_mass_M = logsumexp(log_q_MN[:, places], axis=1)
-        taught = [leaf for leaf in leaves if self.taught_N[leaf]] or [families[leaves[0]]]
-        if not self.taught_N[taught].any():
+        fitted = [leaf for leaf in leaves if self.taught_N[leaf]] or [families[leaves[0]]]
+        if not self.taught_N[fitted].any():
             return by_mass_M
         mass_T = logsumexp(self.log_q_TN[:, places].astype(np.float64), axis=1)
-        ridge_T = self.ridge_TN[:, taught].astype(np.float64).sum(1)
-        by_ridge_M = (ridge_MN[:, taught].sum(1) - ridge_T.mean()) / ridge_T.std()
+        ridge_T = self.ridge_TN[:, fitted].astype(np.float64).sum(1)
+        by_ridge_M = (ridge_MN[:, fitted].sum(1) - ridge_T.mean()) / ridge_T.std()
         return np.asarray((by_mass_M + mass_T.mean() + mass_T.std() * by_ridge_M) / 2)
 
     def write(self, folder: Path) -> None:

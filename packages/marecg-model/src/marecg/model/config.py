@@ -19,8 +19,8 @@ class ModelConfig(Settings):
     stride: int = paper(25, "§sec:values: S_t, 50 ms", gt=0)
     context: int = paper(3500, "§subsec:pretrain-corpus: samples that the encoder reads, 139 patches", gt=0)
     positions: int = paper(
-        default_factory=lambda given: _fit(given, WINDOW),
-        where="§sec:values: T, the rows of e_pos; by default the number of patches in a window",
+        default_factory=lambda values: _fit(values, WINDOW),
+        section="§sec:values: T, the rows of e_pos; by default the number of patches in a window",
         gt=0,
     )
     width: int = paper(768, "§sec:values: d", gt=0)
@@ -87,8 +87,8 @@ def patch_count(samples: int, patch: int, stride: int) -> int:
     return (samples - patch) // stride + 1
 
 
-def _fit(given: dict[str, Any], window: int) -> int:
+def _fit(values: dict[str, Any], window: int) -> int:
     """Return the number of patches of a window, or 1 if `patch` or `stride` failed validation."""
-    if "patch" not in given or "stride" not in given:
+    if "patch" not in values or "stride" not in values:
         return 1
-    return max(1, patch_count(window, given["patch"], given["stride"]))
+    return max(1, patch_count(window, values["patch"], values["stride"]))

@@ -48,7 +48,8 @@ class Description(Settings):
         model: settings of the encoder.
         provenance: how the model was trained. None if not recorded.
         scores: results of evaluations.
-        untaught_by_family: abbreviations of families; see `by_family`.
+        untaught_by_family: abbreviations of families in which a leaf without training records is scored by
+            its family; see `by_family`.
     """
 
     format: Literal[2] = 2

@@ -158,9 +158,10 @@ class MarEcg(nn.Module, ModelHubMixin):
         """
         if not isinstance(n_classes, Integral) or n_classes < 1:
             raise UsageError(
-                f"n_classes must be a positive integer, got {n_classes!r}", remedy="Give a number from 1"
+                f"n_classes must be a positive integer, got {n_classes!r}",
+                remedy="Give the number of classes",
             )
-        from marecg.model.classifier import Classifier, trainable_readout  # noqa: PLC0415 (it holds a MarEcg)
+        from marecg.model.classifier import Classifier, trainable_readout  # noqa: PLC0415 (a circular import)
 
         self.to_concepts.requires_grad_(False)  # not used by the head, so it gets no gradient
         head = Classifier(self, int(n_classes), trainable_readout(readout))
@@ -346,7 +347,8 @@ class MarEcg(nn.Module, ModelHubMixin):
         Args:
             pretrained_model_name_or_path: folder written by `save_pretrained`, run folder, or id
                 (owner/name) of a repository on the Hugging Face hub. Local models never contact the hub.
-            ontology: if given, refuse a model with another enumeration of concepts.
+            ontology: expected ontology. A model with another enumeration of concepts is refused. Not checked
+                if None.
             force_download: download the files even if they are in the cache.
             token: access token for a private repository. The token of `hf auth login` if None.
             cache_dir: folder for downloads.
@@ -361,7 +363,7 @@ class MarEcg(nn.Module, ModelHubMixin):
                 differs, or the download fails. Also if a tensor is missing, extra or not finite, or has
                 another shape or type.
         """
-        where = named_device(device)
+        target = named_device(device)
         folder = folder_named(
             pretrained_model_name_or_path,
             model_kwargs,
@@ -371,7 +373,7 @@ class MarEcg(nn.Module, ModelHubMixin):
             local_files_only=local_files_only,
             revision=revision,
         )
-        return load(cls, folder, ontology).to(where)
+        return load(cls, folder, ontology).to(target)
 
     @property
     def id2label(self) -> dict[int, str]:
@@ -391,25 +393,25 @@ class MarEcg(nn.Module, ModelHubMixin):
             raise UsageError(problem, remedy="Give the number of samples before the padding")
         return n_valid
 
-    def _placed(self, x: Tensor, absent: Tensor | None, places: list[int]) -> tuple[Tensor, Tensor]:
+    def _placed(self, x: Tensor, absent: Tensor | None, lead_rows: list[int]) -> tuple[Tensor, Tensor]:
         """Return the signals in the encoder's lead order and dtype, [B, C, L], and a mask of absent leads."""
-        if not isinstance(x, Tensor) or x.ndim != 3 or x.shape[1] != len(places):
+        if not isinstance(x, Tensor) or x.ndim != 3 or x.shape[1] != len(lead_rows):
             found = f"shape {tuple(x.shape)}" if isinstance(x, Tensor) else f"type {type(x).__name__}"
             remedy = "Give millivolts and leads=; for arrays, use marecg.embed"
             raise UsageError(
-                f"x must be a tensor [records, {len(places)} leads, samples], got {found}", remedy=remedy
+                f"x must be a tensor [records, {len(lead_rows)} leads, samples], got {found}", remedy=remedy
             )
         if x.shape[-1] < self.config.patch:
             least = f"{self.config.patch} samples at {self.config.fs} Hz"
             raise UsageError(f"x must have at least {least}, which is one patch; got {x.shape[-1]}")
         x = x.to(self.prototypes.dtype)
-        if places == list(range(len(LEADS))):
+        if lead_rows == list(range(len(LEADS))):
             return x, x.new_zeros(x.shape[:2], dtype=torch.bool) if absent is None else absent
-        place_K = torch.tensor(places, device=x.device)
-        x_BCL = x.new_zeros(x.shape[0], len(LEADS), x.shape[-1]).index_copy(1, place_K, x)
+        row_K = torch.tensor(lead_rows, device=x.device)
+        x_BCL = x.new_zeros(x.shape[0], len(LEADS), x.shape[-1]).index_copy(1, row_K, x)
         absent_BC = x.new_ones(x_BCL.shape[:2], dtype=torch.bool)
         hidden = absent if absent is not None else x.new_zeros(x.shape[:2], dtype=torch.bool)
-        return x_BCL, absent_BC.index_copy(1, place_K, hidden)
+        return x_BCL, absent_BC.index_copy(1, row_K, hidden)
 
 
 def groups(modules: Sequence[nn.Module], lr: float, weight_decay: float) -> list[dict[str, Any]]:

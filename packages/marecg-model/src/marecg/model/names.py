@@ -43,34 +43,34 @@ OWN_FILES = ("config.json", "model.safetensors")
 _HUB_ID = re.compile(r"\w[\w.-]{0,95}/\w[\w.-]{0,95}")
 
 
-def local_folder(given: str | Path) -> Path | None:
+def local_folder(model: str | Path) -> Path | None:
     """Return the folder of a model, or None if the name has the form of a hub id.
 
     A name is a path if its parent folder exists, so that a misspelt path isn't sent to the hub. Raises
     `CheckpointError` if the name is neither a folder, nor an installed model, nor a hub id.
     """
     try:
-        path = _copied(str(given)) if is_remote(given) else Path(given).expanduser()
+        path = _copied(str(model)) if is_remote(model) else Path(model).expanduser()
         if (path / "model").is_dir():
             return path / "model"
-        packaged = installed(str(given))
+        packaged = installed(str(model))
         if path.is_dir() and (packaged is None or (path / "config.json").is_file()):
             return path  # a folder without config.json must not hide an installed model of the same name
         if packaged is not None:
             return packaged
-        if isinstance(given, str) and _HUB_ID.fullmatch(given) and not path.parent.is_dir():
+        if isinstance(model, str) and _HUB_ID.fullmatch(model) and not path.parent.is_dir():
             return None
     except (OSError, RuntimeError):  # a name that is too long, or ~ of an unknown user
         pass
-    if str(given) in FOLDERS:
+    if str(model) in FOLDERS:
         raise CheckpointError(
-            "is not installed", where=given, remedy="Install the package marecg-small, or give a run"
+            "is not installed", where=model, remedy="Install the package marecg-small, or give a run"
         )
     names = ", ".join(list_models()) or f"such as {DEFAULT}"
     otherwise = (
         f"Give a run, its folder 'model', an installed model ({names}), or owner/name on the Hugging Face hub"
     )
-    raise CheckpointError("is not a folder", where=given, remedy=suggest(str(given), FOLDERS, otherwise))
+    raise CheckpointError("is not a folder", where=model, remedy=suggest(str(model), FOLDERS, otherwise))
 
 
 def _copied(where: str) -> Path:
@@ -78,26 +78,26 @@ def _copied(where: str) -> Path:
     return ensure_local(f"{where.rstrip('/')}/model" if "model" in Place(where).names() else where)
 
 
-def names_model(given: str | Path) -> bool:
+def names_model(model: str | Path) -> bool:
     """Return whether a name has the form of a model: a run, a folder, an installed model, or a hub id."""
-    if installed(str(given)) is not None:
+    if installed(str(model)) is not None:
         return True
-    if is_remote(given):
-        return any(name in ("model", *OWN_FILES) for name in Place(given).names())
+    if is_remote(model):
+        return any(name in ("model", *OWN_FILES) for name in Place(model).names())
     try:
-        path = Path(given).expanduser()
+        path = Path(model).expanduser()
         if not path.exists():
-            return bool(_HUB_ID.fullmatch(str(given))) and not path.parent.is_dir()
+            return bool(_HUB_ID.fullmatch(str(model))) and not path.parent.is_dir()
         return any((folder / name).is_file() for folder in (path, path / "model") for name in OWN_FILES)
     except (OSError, RuntimeError):  # a name that is too long, or ~ of an unknown user
         return False
 
 
-def public_name(given: str | Path) -> str:
+def public_name(model: str | Path) -> str:
     """Return a name of weights that is safe to publish: a folder's name without its path."""
-    path = Path(given).expanduser()
+    path = Path(model).expanduser()
     if not path.exists():
-        return str(given)
+        return str(model)
     resolved = path.resolve()
     if packaged := [
         name for name in list_models() if (folder := installed(name)) and folder.resolve() == resolved

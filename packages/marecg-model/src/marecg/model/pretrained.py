@@ -70,31 +70,34 @@ def load(model_class: type[Model], folder: Path, ontology: Ontology | None = Non
     return model.eval()
 
 
-def folder_named(name: str | Path, others: Mapping[str, Any], **how: Any) -> Path:
-    """Return the folder of a model as `folder_of` does. Raises `UsageError` if there are `others`.
+def folder_named(name: str | Path, unknown: Mapping[str, Any], **how: Any) -> Path:
+    """Return the folder of a model as `folder_of` does, after a check for unknown arguments.
 
     Args:
         name: as for `folder_of`.
-        others: unknown keyword arguments, which may come from other libraries.
+        unknown: unknown keyword arguments. Users may expect arguments of other libraries.
         how: as for `folder_of`.
+
+    Raises:
+        UsageError: If there are unknown arguments.
     """
-    if others:
-        remedy = next((INSTEAD[argument] for argument in others if argument in INSTEAD), SHAPE)
-        raise UsageError(f"unknown arguments {', '.join(others)}", remedy=remedy)
+    if unknown:
+        remedy = next((INSTEAD[argument] for argument in unknown if argument in INSTEAD), SHAPE)
+        raise UsageError(f"unknown arguments {', '.join(unknown)}", remedy=remedy)
     return folder_of(name, **how)
 
 
-def folder_of(given: str | Path, **how: Any) -> Path:
+def folder_of(name: str | Path, **how: Any) -> Path:
     """Return the folder of a model. Download the model from the hub if necessary.
 
     Args:
-        given: name of the model, as for `MarEcg.from_pretrained`.
+        name: name of the model, as for `MarEcg.from_pretrained`.
         how: download options, as for `MarEcg.from_pretrained`.
 
     Raises:
         CheckpointError: If no model has this name, or if the download fails.
     """
-    return local_folder(given) or _fetched(str(given), **how)
+    return local_folder(name) or _fetched(str(name), **how)
 
 
 def weights_sha256(model: "MarEcg") -> str:

@@ -101,22 +101,22 @@ def arranged(
     A constant lead becomes zero, which hides it from the encoder. Raises `UsageError` if the leads, the rate
     or the shape are invalid, or if the recording is shorter than a patch.
     """
-    places = lead_places(leads)
+    lead_rows = lead_places(leads)
     fs = required_rate(fs)
-    if x_KL.ndim != 2 or len(x_KL) != len(places):
-        problem = f"a record must be [{len(places)} leads, samples], got shape {x_KL.shape}"
+    if x_KL.ndim != 2 or len(x_KL) != len(lead_rows):
+        problem = f"a record must be [{len(lead_rows)} leads, samples], got shape {x_KL.shape}"
         raise UsageError(problem)
     if x_KL.shape[1] * config.fs < config.patch * fs:
         least, found = config.patch / config.fs, x_KL.shape[1] / fs
         raise UsageError(f"a record must last at least {least:g} s, which is one patch; got {found:g} s")
     still_K1 = x_KL.min(axis=1, keepdims=True) == x_KL.max(axis=1, keepdims=True)
     resampled_KL = resample(np.where(still_K1, np.float32(0), x_KL), fs, config.fs)
-    if places == list(range(len(LEADS))):  # the usual case: nothing to reorder
+    if lead_rows == list(range(len(LEADS))):  # the usual case: nothing to reorder
         return Recording(resampled_KL, np.zeros(len(LEADS), bool))
     x_CL = np.zeros((len(LEADS), resampled_KL.shape[1]), np.float32)
-    x_CL[places] = resampled_KL
+    x_CL[lead_rows] = resampled_KL
     absent_C = np.ones(len(LEADS), bool)
-    absent_C[places] = False
+    absent_C[lead_rows] = False
     return Recording(x_CL, absent_C)
 
 

@@ -34,7 +34,7 @@ class Attention(nn.Module):
         self.out = nn.Linear(width, width)
 
     def forward(self, h_BTCD: Tensor) -> Tensor:
-        """Mix tokens along the axis; [B, T, C, D] → [B, T, C, D]."""
+        """Mix tokens along the axis, [B, T, C, D] → [B, T, C, D]."""
         query, key, value = (self._split(part(h_BTCD)) for part in (self.query, self.key, self.value))
         mixed = scaled_dot_product_attention(query, key, value, is_causal=self.causal)
         return self.out(mixed.transpose(1, 2).reshape(h_BTCD.shape))  # type: ignore[no-any-return]

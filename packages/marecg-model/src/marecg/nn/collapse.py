@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 COLLAPSED = 2.0
-"""Effective rank of h_rhythm that counts as collapsed: records differ in little more than one direction."""
+"""If the effective rank of h_rhythm is below this, records differ in little more than one direction."""
 POINT = 1e-4
 """Ratio of the embeddings' spread to their norm. A lower spread is only rounding error."""
 

@@ -65,7 +65,7 @@ def modulation_spectrum(x_BCL: Tensor, n_valid_B: Tensor, fs: int) -> Tensor:
 
 
 def _bands(hz_F: Tensor) -> Tensor:
-    """Return the weights of triangular bands, [F, M]; the weights of a band sum to 1.
+    """Return the weights of triangular bands, [F, M]. The weights of a band sum to 1.
 
     The triangles are evenly spaced in log frequency, and at least as wide as the grid.
     """

@@ -71,7 +71,7 @@ class PrototypeHead(nn.Module):
         weight_KE.copy_(w_EK.T * (weight_KE.norm() / w_EK.norm()))
 
     def forward(self, generator: torch.Generator | None = None) -> Tensor:
-        """Return P [N, d_c] with unit rows. Dropout is used only if a generator is given."""
+        """Return P [N, d_c] with rows of unit length. Dropout is used only if there is a generator."""
         h_NE = self._hidden()
         if generator is not None:
             h_NE = dropout(h_NE, self.dropout, generator)

@@ -23,7 +23,8 @@ class RevIN(nn.Module):
     """Normalisation of leads by mean and standard deviation over the context.
 
     Args:
-        context: number of leading samples used for the statistics. Later samples are to be predicted.
+        context: number of leading samples used for the statistics. Later samples are left out, because the
+            decoder predicts them.
         eps: constant added to the variance, in mV².
     """
 

@@ -3,9 +3,9 @@
 The text of a record is the bag of text variants of its active leaves. A record without active leaves doesn't
 count in any of the three terms.
 
-Shapes: B records (also A in comparisons of two records), T patches, K beats, V text variants (three per
-concept), N concepts, D width, but in the losses the width of the common space, W width of the common space,
-E text width.
+Shapes: B records (A in comparisons of two records), T patches, K beats, V text variants (three per concept),
+N concepts, D encoder width, E text width, W width of the common space. In the losses, D is the width of the
+common space.
 """
 
 import torch

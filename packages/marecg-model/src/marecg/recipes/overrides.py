@@ -137,7 +137,7 @@ def _typed(value: Any) -> Any:
         return tuple(map(_typed, value))
     if isinstance(value, float):
         integral = value.is_integer()
-        return int(value) if integral else value if math.isfinite(value) else str(value)  # refused later
+        return int(value) if integral else value if math.isfinite(value) else str(value)  # refused later on
     return value
 
 
@@ -191,8 +191,8 @@ def _refuse_unknown(key: str, keys: set[str], where: str) -> None:
         choices = {f"{close}.{rest}" for close in difflib.get_close_matches(group, groups, n=1)}
     hint = "To use an objective of your own, install its package, or name a recipe that contains it"
     listed = f"marecg recipes NAME lists all settings. {hint}" if groups else ""
-    meant = [known for known in sorted(keys) if known.rpartition(".")[2] in (key, f"max_{key}")]
-    remedy = f"Did you mean {' or '.join(meant)}?" if meant else suggest(key, sorted(choices), listed)
+    similar = [known for known in sorted(keys) if known.rpartition(".")[2] in (key, f"max_{key}")]
+    remedy = f"Did you mean {' or '.join(similar)}?" if similar else suggest(key, sorted(choices), listed)
     raise UnknownSettingError(key, where=where, remedy=remedy)
 
 

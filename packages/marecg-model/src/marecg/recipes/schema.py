@@ -224,8 +224,8 @@ class Config(Settings):
         added = [objective.flops(self.model, self.window_patches) for objective in self.objectives.values()]
         of_codes = any(objective.needs_codes for objective in self.objectives.values())
         coded = self.gscl or self.msps or self.mpct or (self.ar and of_codes)
-        taught = self.clean.supervised and coded
-        if taught and not (self.view and self.view.augmentation == self.clean.augmentation):
+        supervises_clean_pass = self.clean.supervised and coded
+        if supervises_clean_pass and not (self.view and self.view.augmentation == self.clean.augmentation):
             added.append(Flops(encoder_flops(self.model), 0))
         return step_flops(self.model, added)
 

@@ -1,4 +1,5 @@
-"""Pretraining: from a corpus and a recipe to a run folder.
+"""Train a model on a corpus with a recipe, and write a run folder.
 
-`run` trains a model. `network` is the paper's forward pass. `lightning_module` and `callbacks` are the loop.
+`run` is the entry point. `network` contains the forward pass of the paper. `lightning_module` and `callbacks`
+contain the training loop.
 """

@@ -1,4 +1,4 @@
-"""Callbacks of a run: metrics.csv, monitors.csv, trackers and speed."""
+"""Callbacks of a run, which write metrics.csv and monitors.csv, and update trackers and the progress bar."""
 
 import csv
 import time
@@ -23,7 +23,7 @@ METRICS_BYTES = 1 << 28
 
 
 class AfterStep(lightning.Callback):
-    """Callback that acts once per optimiser step, after its last micro-batch."""
+    """Callback that runs once per optimiser step, after the last micro-batch of the step."""
 
     def on_train_batch_end(
         self, trainer: lightning.Trainer, pl_module: Any, outputs: Any, batch: Batch, batch_idx: int
@@ -34,21 +34,26 @@ class AfterStep(lightning.Callback):
 
     @abstractmethod
     def after_step(self, trainer: lightning.Trainer, module: Pretraining, batch: Batch) -> None:
-        """Act on a finished step, whose last micro-batch is `batch`."""
+        """Run after an optimiser step. `batch` is the last micro-batch of the step."""
 
 
 class Metrics(AfterStep):
-    """Callback that writes a step's figures to files, trackers and the progress line.
+    """Callback that writes the losses of each step to files, trackers and the progress display.
 
-    metrics.csv has one row per optimiser step: `step,epoch,loss,lr,<named losses…>`. A loss is the mean over
-    the step's micro-batches and ranks. monitors.csv has one row per measurement of the signs of collapse.
-    `records/s` counts the records of all ranks since this process began to train. `data` is the share of the
-    time that rank 0 spent fetching data.
+    metrics.csv has a row per optimiser step: `step,epoch,loss,lr,<named losses…>`. A loss is the mean over
+    the micro-batches and ranks of the step. monitors.csv has a row per check for collapse. In the progress
+    display, `records/s` is the number of records of all ranks per second since training began or was resumed.
+    `data` is the share of the time that rank 0 spent on fetching data.
+
+    Args:
+        folder: Run folder.
+        records: Number of records in the corpus.
+        tell: Progress display.
     """
 
     def __init__(self, folder: Path, records: int, tell: Tell) -> None:
         self.folder = folder
-        self.records = records  # in the corpus
+        self.records = records
         self.tell = tell
         self._batches: list[dict[str, Tensor]] = []
         self._lr = 0.0
@@ -56,7 +61,7 @@ class Metrics(AfterStep):
         self._records = 0
 
     def on_train_start(self, trainer: lightning.Trainer, pl_module: lightning.LightningModule) -> None:
-        """Drop rows of steps after the checkpoint, and start the clock."""
+        """Remove the rows of steps after the checkpoint, and start the clock."""
         for name in ("metrics.csv", "monitors.csv") if trainer.is_global_zero else ():
             _forget_after(self.folder / name, trainer.global_step)
         self._began = time.perf_counter()
@@ -64,20 +69,23 @@ class Metrics(AfterStep):
     def on_before_optimizer_step(
         self, trainer: lightning.Trainer, pl_module: Any, optimizer: torch.optim.Optimizer
     ) -> None:
-        """Store the learning rate of this step."""
+        """Store the learning rate of the step."""
         self._lr = optimizer.param_groups[0]["lr"]
 
     def on_train_batch_end(
         self, trainer: lightning.Trainer, pl_module: Any, outputs: Any, batch: Batch, batch_idx: int
     ) -> None:
-        """Store a micro-batch's losses, with `loss` multiplied back by the number of micro-batches."""
+        """Store the losses of a micro-batch.
+
+        Lightning divides `loss` by the number of micro-batches. This is undone here.
+        """
         loss = outputs["loss"] * trainer.accumulate_grad_batches
         self._batches.append({**outputs, "loss": loss.detach()})
         super().on_train_batch_end(trainer, pl_module, outputs, batch, batch_idx)
 
     def after_step(self, trainer: lightning.Trainer, module: Pretraining, batch: Batch) -> None:
-        """Write and show the step's figures."""
-        # One tensor for all losses: one exchange between ranks, and one wait for the GPU.
+        """Write the losses of the step, and update the progress display."""
+        # With a single tensor for all losses, ranks communicate only once, and wait for the GPU only once.
         values = torch.stack([torch.stack(list(losses.values())) for losses in self._batches])
         reduced = trainer.strategy.reduce(values.double().mean(0), reduce_op="mean")
         assert isinstance(reduced, Tensor)
@@ -90,10 +98,10 @@ class Metrics(AfterStep):
         step, epoch = trainer.global_step, (batch.number + 1) * trainer.world_size / batches_per_epoch
         row = {"epoch": epoch, "loss": losses.pop("loss"), "lr": self._lr, **losses}
         _append(self.folder / "metrics.csv", {"step": step, **row})
-        looks = module.monitored if module.looked_at(step) else {}
-        if looks:
-            _append(self.folder / "monitors.csv", {"step": step, **looks})
-        track(trainer, row | {f"monitor/{name}": value for name, value in looks.items()})
+        monitors = module.monitored if module.is_monitored(step) else {}
+        if monitors:
+            _append(self.folder / "monitors.csv", {"step": step, **monitors})
+        track(trainer, row | {f"monitor/{name}": value for name, value in monitors.items()})
         seconds = time.perf_counter() - self._began
         self._records += stream.batch_size * stream.world * trainer.accumulate_grad_batches
         notes = [f"records/s {self._records / seconds:.1f}", f"data {stream.seconds / seconds:.1%}"]
@@ -115,7 +123,10 @@ def _append(path: Path, row: Mapping[str, float]) -> None:
 
 
 def _forget_after(path: Path, step: int) -> None:
-    """Keep the rows up to a step. A row cut short by a crash is later than any checkpoint, and is dropped."""
+    """Remove the rows after a step from a CSV file.
+
+    Incomplete rows are removed as well. A crash leaves them, so they belong to steps after any checkpoint.
+    """
     if not path.exists():
         return
     content = read_bounded(path, "Remove it", CheckpointError, METRICS_BYTES)

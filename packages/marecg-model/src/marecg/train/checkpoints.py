@@ -1,7 +1,7 @@
-"""Checkpoints, written atomically with a SHA-256, and read only if the hash matches.
+"""Write checkpoints atomically with a SHA-256, and read them only if the hash matches.
 
-checkpoints/step-*.ckpt   the newest two
-checkpoints.sha256        their hashes, as `sha256sum --check` reads them
+checkpoints/step-*.ckpt   the two newest checkpoints
+checkpoints.sha256        their hashes, in the format of `sha256sum --check`
 """
 
 import logging
@@ -32,21 +32,22 @@ REQUIRED = {"state_dict", "optimizer_states", "loops", "global_step", "skipped_s
 
 
 class Checkpoints(AfterStep, Checkpoint):
-    """Callback that saves checkpoints: at a step interval, after the last step, and on a request to stop.
+    """Callback that saves checkpoints: every `every` steps, after the last step, and before an early stop.
 
-    An old checkpoint is deleted only after the new one is complete. So a full disk costs at most the newest.
+    Old checkpoints are deleted only after a new checkpoint is complete, in case the disk is full.
     """
 
     def __init__(self, run: Path, every: int, preemption: Preemption) -> None:
         self.run = run
         self.every = every
         self.preemption = preemption
-        self.writing = WrittenBehind(run)
+        self.writing = BackgroundWriter(run)
 
     def on_train_start(self, trainer: lightning.Trainer, pl_module: lightning.LightningModule) -> None:
-        """Restore signal handlers, because Lightning's would end the run without a checkpoint.
+        """Install signal handlers, and set the learning rate of the next step.
 
-        The learning rate of the next step is set from the current schedule, not from the checkpoint.
+        Lightning's own signal handlers would end the run without a checkpoint. The learning rate comes from
+        the current schedule, not from the checkpoint, because the length of the run may have changed.
         """
         self.preemption.listen()
         for scheduler in trainer.lr_scheduler_configs:
@@ -57,12 +58,12 @@ class Checkpoints(AfterStep, Checkpoint):
                 group["lr"] = base * factor(schedule.last_epoch)
 
     def after_step(self, trainer: lightning.Trainer, module: Pretraining, batch: Batch) -> None:
-        """Save a checkpoint if one is due."""
-        self.writing.look()
+        """Save a checkpoint if it is time for a checkpoint, or if a signal stops the run."""
+        self.writing.raise_failure()
         step = trainer.global_step
-        # A signal to any rank stops all ranks. A rank that ended as if complete would export its model.
-        asked = torch.tensor(self.preemption.signal or 0, device=trainer.strategy.root_device)
-        self.preemption.signal = int(trainer.strategy.reduce(asked, reduce_op="max")) or None
+        # A signal to any rank must stop all ranks. Otherwise, other ranks would take the run for complete.
+        number = torch.tensor(self.preemption.signal or 0, device=trainer.strategy.root_device)
+        self.preemption.signal = int(trainer.strategy.reduce(number, reduce_op="max")) or None
         stop = self.preemption.signal is not None
         if step % self.every == 0 or step == module.total_steps or stop:
             # Every rank takes part in collecting the state. Only rank 0 writes.
@@ -71,14 +72,14 @@ class Checkpoints(AfterStep, Checkpoint):
             trainer.should_stop = True
 
     def on_train_end(self, trainer: lightning.Trainer, pl_module: lightning.LightningModule) -> None:
-        """Wait for the last checkpoint. Raises `OutputError` if it can't be written."""
+        """Wait until the last checkpoint is written. Raises `OutputError` if it can't be written."""
         self.writing.finish()
 
 
-class WrittenBehind(TorchCheckpointIO):
-    """Background writer: copies a checkpoint to memory and writes it while training continues.
+class BackgroundWriter(TorchCheckpointIO):
+    """Writer that copies a checkpoint in memory, and writes it while training continues.
 
-    Until a checkpoint is complete, the previous one counts as the newest.
+    Until a checkpoint is complete, the previous checkpoint counts as the newest.
     """
 
     def __init__(self, run: Path) -> None:
@@ -89,31 +90,37 @@ class WrittenBehind(TorchCheckpointIO):
     def save_checkpoint(
         self, checkpoint: dict[str, Any], path: str | Path, storage_options: Any = None
     ) -> None:
-        """Start a write after the previous write has finished. Raises `OutputError` if that write failed."""
+        """Start to write a checkpoint. Wait first until the previous checkpoint is written.
+
+        Raises `OutputError` if the previous checkpoint couldn't be written.
+        """
         self.finish()
         copied = apply_to_collection(checkpoint, torch.Tensor, lambda x: x.detach().to("cpu", copy=True))
         self._begun = self._thread.submit(self._write, copied, Path(path))
 
     def load_checkpoint(self, *args: Any, **kwargs: Any) -> dict[str, Any]:
-        """Read a checkpoint, marked with the installed version of Lightning.
+        """Read a checkpoint, and mark it with the installed version of Lightning.
 
-        Lightning would otherwise migrate checkpoints from older versions.
+        Without the mark, Lightning would migrate checkpoints of older versions.
         """
         return super().load_checkpoint(*args, **kwargs) | {"pytorch-lightning_version": lightning.__version__}
 
-    def look(self) -> None:
-        """Check whether a background write has failed. Raises `OutputError`."""
+    def raise_failure(self) -> None:
+        """Raise `OutputError` if a checkpoint couldn't be written. Don't wait for an unfinished write."""
         if self._begun is not None and self._begun.done():
             self.finish()
 
     def finish(self) -> None:
-        """Wait for the current write. Raises `OutputError` if it fails."""
+        """Wait until the current checkpoint is written. Raises `OutputError` if it can't be written."""
         begun, self._begun = self._begun, None
         if begun is not None:
             begun.result()
 
     def teardown(self) -> None:
-        """Finish writing when training ends, even after an error. A failed write is only logged."""
+        """Wait until the current checkpoint is written, and log a failure.
+
+        Lightning calls this method when training ends, also after an error.
+        """
         try:
             self.finish()
         except OutputError as error:
@@ -123,7 +130,7 @@ class WrittenBehind(TorchCheckpointIO):
     def _write(self, checkpoint: dict[str, Any], target: Path) -> None:
         with replacing(target) as path:
             super().save_checkpoint(checkpoint, path)
-            # Write the hash first, because a checkpoint without a hash counts as damaged.
+            # The hash comes first, because a checkpoint without a hash counts as damaged.
             _write_sums(self.run, _sums(self.run) | {target.name: file_sha256(path)})
         paths = written(self.run)
         for old in paths[:-KEPT_CHECKPOINTS]:
@@ -133,53 +140,59 @@ class WrittenBehind(TorchCheckpointIO):
 
 
 def written(run: Path) -> list[Path]:
-    """Return all checkpoints of a run, whole or damaged, oldest first."""
+    """Return all checkpoints of a run, also damaged ones, from oldest to newest."""
     return sorted((run / "checkpoints").glob("step-*.ckpt"))
 
 
 def step_of(checkpoint: Path) -> int:
-    """Return the number of optimiser steps at a checkpoint."""
+    """Return the number of optimiser steps before a checkpoint, from its file name."""
     return int(checkpoint.stem.removeprefix("step-"))
 
 
 def newest(run: Path, module: Pretraining | None = None) -> Path | None:
-    """Return the newest whole checkpoint, or None if the run has no checkpoints. Warn of damaged checkpoints.
+    """Return the newest undamaged checkpoint, or None if the run has no checkpoints.
 
-    With a `module`, a checkpoint is whole if the module can load it. Raises `CheckpointError` if there are
-    checkpoints, but all are damaged.
+    Logs a warning for each damaged checkpoint.
+
+    Args:
+        run: Run folder.
+        module: Module that must be able to load the checkpoint. If None, only the file is checked.
+
+    Raises:
+        CheckpointError: If all checkpoints are damaged.
     """
     paths, sums = written(run), _sums(run)
     for path in reversed(paths):
         problem = _problem(path, sums.get(path.name), module)
         if problem is None:
             return path
-        logger.warning("%s: %s; an older one is tried", path, problem)
+        logger.warning("%s: %s; trying an older checkpoint", path, problem)
     if paths:
-        remedy = "Put back a copy, or begin again in another folder"
-        problem, where = f"{len(paths)} checkpoints, and none is whole", run / "checkpoints"
+        remedy = "Restore a copy, or start again in another folder"
+        problem, where = f"all {len(paths)} checkpoints are damaged", run / "checkpoints"
         raise CheckpointError(problem, where=where, remedy=remedy)
     return None
 
 
 def _problem(path: Path, sha256: str | None, module: Pretraining | None) -> str | None:
-    """Describe the damage of a checkpoint. Return None for a whole checkpoint."""
+    """Describe the damage of a checkpoint, or return None if it is undamaged."""
     try:
         if sha256 != file_sha256(path):
-            return f"is damaged (its SHA-256 is not that in {SUMS})"
+            return f"is damaged (its SHA-256 doesn't match {SUMS})"
         content = torch.load(path, map_location="cpu", weights_only=True, mmap=True)
         missing = REQUIRED - content.keys()
         if missing or module is None:
             return f"has no {min(missing)}" if missing else None
         difference = next(_differences(content, module, step_of(path)), None)
-    except Exception as error:  # noqa: BLE001 (a damaged file raises whatever it likes)
+    except Exception as error:  # noqa: BLE001 (a damaged file can raise any exception)
         return f"can't be read ({' '.join(str(error).split())[:80] or type(error).__name__})"
     return f"is damaged ({difference})" if difference else None
 
 
 def _differences(content: dict[str, Any], module: Pretraining, step: int) -> Iterator[str]:
-    """Yield the differences that keep the module from loading a checkpoint: keys, shapes, dtypes and types.
+    """Yield the differences in keys, shapes and types that prevent a module from loading a checkpoint.
 
-    PyTorch checks none of these for an optimiser's moments. With wrong moments, its fused AdamW reads and
+    PyTorch doesn't check the moments of an optimiser. If their shape is wrong, its fused AdamW reads and
     writes outside their memory.
     """
     if not _is_count(content["global_step"]) or content["global_step"] != step:
@@ -197,7 +210,7 @@ def _differences(content: dict[str, Any], module: Pretraining, step: int) -> Ite
     yield from _other_tensors(content["state_dict"], module.state_dict(), "state_dict")
     states = content["optimizer_states"]
     if not (isinstance(states, list) and len(states) == 1 and isinstance(states[0], dict)):
-        yield "its optimizer_states are not those of one optimiser"
+        yield "its optimizer_states are not a list of one state"
     moments = states[0].get("state")
     if not isinstance(moments, dict):
         yield "its optimiser has no state"

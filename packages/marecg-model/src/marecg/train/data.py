@@ -20,7 +20,7 @@ logger = logging.getLogger(__name__)
 
 
 def supervise(config: Config, corpus: Corpus, ontology: Ontology) -> CorpusSupervision:
-    """Return a corpus' supervision under a recipe's settings: σ, anchor rule and rhythm thresholds."""
+    """Return the supervision of a corpus with the settings of a recipe."""
     model = config.model
     if config.clean.crop:
         model = model.model_copy(update={"context": config.data.window})
@@ -37,7 +37,7 @@ def supervise(config: Config, corpus: Corpus, ontology: Ontology) -> CorpusSuper
 
 
 class CorpusData(lightning.LightningDataModule):
-    """Data module that gives each rank its stream of micro-batches."""
+    """Lightning data module, which gives each rank its own stream of micro-batches."""
 
     def __init__(self, corpus: Corpus, supervision: CorpusSupervision, config: Config, steps: int) -> None:
         super().__init__()
@@ -61,48 +61,49 @@ class CorpusData(lightning.LightningDataModule):
         )
 
     def on_before_batch_transfer(self, batch: Batch, dataloader_idx: int) -> Batch:
-        """Pin a batch in memory if the device is a GPU."""
+        """Move a batch to page-locked memory if the device is a GPU."""
         assert self.trainer is not None
         return batch.pinned() if self.trainer.strategy.root_device.type == "cuda" else batch
 
 
 def refuse_unfit(config: Config, corpus: Corpus) -> None:
-    """Check that a corpus has the recipe's rate and window, and the labels that its objectives need.
+    """Raise `CorpusError` if a corpus doesn't fit a recipe.
 
-    Without labels, the loss of such an objective would be zero, and `predict` would still return results.
-    Raises `CorpusError`.
+    A corpus must have the recipe's sampling rate and window, and labels if an objective needs them. Without
+    labels, the loss of such an objective would be zero, and `predict` would still return results.
     """
     for name in ("fs", "window"):
         prepared, of_recipe = getattr(corpus.config, name), getattr(config.data, name)
         if prepared != of_recipe:
-            problem = f"was prepared with {name} {prepared}, the recipe has data.{name} {of_recipe}"
-            remedy = "Prepare it again, or change the recipe with --set"
+            problem = f"must have the recipe's data.{name} {of_recipe}, got {prepared}"
+            remedy = f"Prepare it again, or change the recipe with --set data.{name}={prepared}"
             raise CorpusError(problem, where=corpus.folder, remedy=remedy)
-    taught = [name for name, objective in config.objectives.items() if objective.needs_codes]
-    if taught and not labels(corpus, config.sampling.without_codes).any():
-        what = f"for {' and '.join(taught)} to learn from"
-        problem = f"no record has a code that is read, of a leaf concept, {what}"
-        remedy = f"Add records with codes, or {' '.join(f'--set {name}=null' for name in taught)}"
+    with_codes = [name for name, objective in config.objectives.items() if objective.needs_codes]
+    if with_codes and not labels(corpus, config.sampling.without_codes).any():
+        problem = f"no record has a code of a leaf concept, as required by {' and '.join(with_codes)}"
+        removed = " ".join(f"--set {name}=null" for name in with_codes)
+        remedy = f"Add records with codes, or remove the objective: {removed}"
         raise CorpusError(problem, where=corpus.folder, remedy=remedy)
 
 
 def check_corpus(config: Config, corpus: Corpus, progress: Progress = shown) -> None:
-    """Check the signals of a corpus, unless they were checked before. Raises `CorpusError` if it is damaged.
+    """Check the signals of a corpus, as `audit.refuse_damaged` does.
 
-    Warn if R-peaks weren't found by the recipe's method, or records belong to evaluation sets.
+    Logs a warning if R-peaks were found by another method than in the recipe, or if records belong to
+    datasets with published tasks. Raises `CorpusError` if a signal is damaged.
     """
     refuse_damaged(corpus, progress)
     prepared, of_recipe = corpus.config.rpeaks_lead, config.data.rpeaks_lead
     if prepared != of_recipe:
         logger.warning(
-            "the corpus was prepared with rpeaks_lead %s, the recipe has data.rpeaks_lead %s: its targets of "
-            "rate and rhythm follow the corpus. To have the recipe's, prepare it with --set rpeaks_lead=%s",
+            "the corpus was prepared with rpeaks_lead %s, but the recipe has data.rpeaks_lead %s. The corpus "
+            "determines the targets of rate and rhythm. To change them, prepare it with --set rpeaks_lead=%s",
             *(prepared, of_recipe, of_recipe),
         )
     if counts := trained_on.evaluation_records(corpus):
         of_tasks = " and ".join(f"{count} records of {title}" for title, count in counts.items())
         logger.warning(
-            "the corpus holds %s, on which encoders are probed: those probes will be marked as leaking. To "
-            "keep PTB-XL's training folds alone, prepare it with --set ptbxl_folds=[1,2,3,4,5,6,7,8]",
+            "the corpus contains %s. Probes on these datasets will be marked as leaking. To use only the "
+            "training folds of PTB-XL, prepare the corpus with --set ptbxl_folds=[1,2,3,4,5,6,7,8]",
             of_tasks,
         )

@@ -28,17 +28,20 @@ from marecg.train.resumption import loops_after
 logger = logging.getLogger(__name__)
 
 WARMING_STEPS = 10
-"""Steps over which the average of the weights forgets the initial weights, approximately."""
+"""Approximate number of steps after which the initial weights have no effect on the averaged weights."""
 NON_FINITE_IN_A_ROW = 10
-"""Consecutive steps with non-finite gradients that end the run."""
+"""Number of consecutive steps with non-finite gradients after which the run ends."""
 UNDECAYED = ("lead", "position", "query", "embedding")
 """Parameter names of embeddings. Like biases and norms, they get no weight decay."""
 
 
 class Pretraining(lightning.LightningModule):
-    """Network with an optimiser, a schedule, and a guard against non-finite gradients.
+    """Network with an optimiser and a schedule. Steps with non-finite gradients are skipped.
 
-    Schedules and ramps span `total_steps` optimiser steps.
+    Args:
+        config: Recipe of the run.
+        network: Network to train.
+        total_steps: Number of optimiser steps. Schedules and ramps depend on it.
     """
 
     def __init__(self, config: Config, network: Network, total_steps: int) -> None:
@@ -53,26 +56,26 @@ class Pretraining(lightning.LightningModule):
         self._last: tuple[Batch, dict[str, Tensor]] | None = None
 
     def training_step(self, batch: Batch, batch_idx: int) -> dict[str, Tensor]:
-        """Return every named loss, and the total loss as `loss`."""
+        """Return all losses by name. The total loss is called `loss`."""
         train = self.config.train
         epoch = train.max_epochs * self.global_step / self.total_steps
         outcome = self.network(batch, self._generator(batch.number), self._all_ranks, epoch)
         last = (batch.number + 1) % self.trainer.accumulate_grad_batches == 0
-        if last and self.looked_at(self.global_step + 1):
+        if last and self.is_monitored(self.global_step + 1):
             self.monitored = monitor(outcome)
         losses = {name: value.detach() for name, value in outcome.losses.items()}
         self._last = (batch, losses)
         return {"loss": outcome.loss, **losses}
 
-    def looked_at(self, step: int) -> bool:
-        """Return whether monitors are computed at a step: at an interval, and at the last step."""
+    def is_monitored(self, step: int) -> bool:
+        """Return whether monitors are computed at a step: every `monitor_every` steps, and at the last."""
         return step % self.config.train.monitor_every == 0 or step == self.total_steps
 
     def on_before_optimizer_step(self, optimizer: torch.optim.Optimizer) -> None:
         """Clip the gradients, and skip the step if they aren't finite.
 
-        One norm serves both purposes. Lightning's own clipping doesn't support the fused AdamW. The tenth
-        skipped step in a row raises `DivergedError`.
+        Gradients are clipped here because Lightning's own clipping doesn't support the fused AdamW. Raises
+        `DivergedError` if `NON_FINITE_IN_A_ROW` steps in a row are skipped.
         """
         finite = bool(clip_grad_norm_(self.parameters(), self.config.train.clip).isfinite())
         if self.trainer.strategy.reduce_boolean_decision(finite, all=True):
@@ -90,18 +93,18 @@ class Pretraining(lightning.LightningModule):
         super().optimizer_step(*args, **kwargs)
         self.network.after_step(self.global_step, self.total_steps)
         if self.average is not None:
-            # With full momentum from the start, the first steps would weigh too much.
+            # With the full momentum from the start, the first steps would have too much weight.
             momentum = min(self.config.train.average, self.global_step / (self.global_step + WARMING_STEPS))
             self.average.update(self.network, momentum)
 
     def exported(self) -> MarEcg:
-        """Return the run's final model, with averaged weights if the recipe averages."""
+        """Return the final model of the run, with averaged weights if `train.average` is set."""
         network = self.network if self.average is None else self.average.module
         assert isinstance(network, Network)
         return network.export()
 
     def configure_optimizers(self) -> Any:
-        """Build AdamW for the model and every objective's heads. All parameter groups share one schedule."""
+        """Build AdamW for the model and all heads. All parameter groups have the same schedule."""
         train, network = self.config.train, self.network
         optimizer = torch.optim.AdamW(
             parameter_groups([network.model, *network.objectives.values()], train.weight_decay),
@@ -115,12 +118,16 @@ class Pretraining(lightning.LightningModule):
         return {"optimizer": optimizer, "lr_scheduler": {"scheduler": schedule, "interval": "step"}}
 
     def on_save_checkpoint(self, checkpoint: dict[str, Any]) -> None:
-        """Save the numbers of skipped steps and of processes in a checkpoint."""
+        """Add the number of skipped steps and the number of processes to a checkpoint."""
         checkpoint["skipped_steps"] = [self.skipped_steps, self.non_finite_in_a_row]
         checkpoint["processes"] = self.trainer.world_size
 
     def on_load_checkpoint(self, checkpoint: dict[str, Any]) -> None:
-        """Read weights, moments and counts from a checkpoint. All else follows from the number of steps."""
+        """Restore weights, moments and counts from a checkpoint.
+
+        All other states are computed from the number of steps, so that a run can be resumed with another
+        length or another number of processes.
+        """
         step = checkpoint["global_step"]
         self.skipped_steps, self.non_finite_in_a_row = checkpoint["skipped_steps"]
         configured = self.configure_optimizers()
@@ -132,17 +139,17 @@ class Pretraining(lightning.LightningModule):
         before, now = checkpoint.get("processes"), self.trainer.world_size
         if before not in (None, now):
             records = self.config.train.records_per_step()
-            message = "%s: goes on in %d instead of %d processes; a step still reads %d records"
+            message = "%s: resuming in %d instead of %d processes; a step still reads %d records"
             rank_zero_only(logger.warning)(message, self.trainer.default_root_dir, now, before, records)
 
     def _generator(self, number: int) -> torch.Generator:
-        """Return the random generator of this rank for micro-batch k. Interruptions don't change its draws.
+        """Return the random generator of this rank for a micro-batch.
 
-        The number of processes doesn't change the draws either: micro-batch k of rank r out of W draws the
-        same numbers as micro-batch k·W + r of a single process.
+        Its draws don't depend on interruptions or on the number of processes. Micro-batch k of rank r among W
+        ranks has the same draws as micro-batch k·W + r of a single process.
         """
-        place = number * self.trainer.world_size + self.global_rank
-        seed = np.random.SeedSequence([self.config.train.seed, place]).generate_state(1)
+        global_number = number * self.trainer.world_size + self.global_rank
+        seed = np.random.SeedSequence([self.config.train.seed, global_number]).generate_state(1)
         return torch.Generator(self.device).manual_seed(int(seed[0]))
 
     def _all_ranks(self, z_BK: Tensor) -> Tensor:
@@ -153,7 +160,7 @@ class Pretraining(lightning.LightningModule):
         return gathered.flatten(0, 1)
 
     def diverged(self, step: int) -> DivergedError:
-        """Build the error for a run with too many non-finite gradients."""
+        """Build the error for a run that ends because of non-finite gradients."""
         details = ""
         if self._last is not None:
             batch, losses = self._last
@@ -163,26 +170,24 @@ class Pretraining(lightning.LightningModule):
             loss = f"loss {', '.join(culprits)}" if culprits else "every loss is finite"
             details = f" ({loss}; records {records})"
         row = self.non_finite_in_a_row
-        problem = (
-            f"{f'{row} steps in a row' if row > 1 else 'the last step'} had gradients that are not finite"
-        )
-        remedy = "Look at those records, or begin again with a lower train.lr in another folder"
+        problem = f"{f'{row} steps in a row' if row > 1 else 'the last step'} had non-finite gradients"
+        remedy = "Check these records, or start again in another folder with a lower train.lr"
         return DivergedError(f"{problem}{details}", where=f"step {step}", remedy=remedy)
 
 
 def lr_factor(step: int, total_steps: int, train: TrainConfig) -> float:
-    """Return a step's learning rate as a share of the peak: warm-up, then a cosine to `final_lr`.
+    """Return the learning rate of a step as a share of the peak: warm-up, then a cosine to `final_lr`.
 
-    If `max_steps` cuts the run short, warm-up keeps its share of the run, `warmup_epochs / max_epochs`.
+    Warm-up takes the share `warmup_epochs / max_epochs` of the run, even if `max_steps` shortens the run.
     """
     warmup = total_steps * train.warmup_epochs / train.max_epochs
     return cosine(step, warmup, total_steps - 1, train.final_lr / train.lr)
 
 
 def parameter_groups(modules: list[nn.Module], weight_decay: float) -> list[dict[str, Any]]:
-    """Return two groups per module: matrices with weight decay, and other parameters without.
+    """Return two parameter groups per module: matrices with weight decay, other parameters without.
 
-    Frozen parameters are left out.
+    Embeddings have no weight decay. Frozen parameters are left out.
     """
     groups: list[dict[str, Any]] = []
     for module in modules:

@@ -1,7 +1,7 @@
-"""Trained network: the model, the objectives of a recipe, and L as the sum of their terms.
+"""The network that is trained: the model and the objectives of a recipe.
 
-`marecg.objectives` computes the losses, and `marecg.train.lightning_module` optimises the network. `monitor`
-measures signs of collapse in a step.
+The loss L is the sum of the objectives' terms. `monitor` checks whether embeddings collapse.
+`marecg.train.lightning_module` optimises the network.
 
 Shapes: B batch, T patches, C leads, D width, K projection width, N concepts.
 """
@@ -25,7 +25,7 @@ from marecg.recipes import Config
 
 
 class Outcome(NamedTuple):
-    """Result of a step: L, the unweighted losses by name, and the encoder passes of the objectives."""
+    """Result of a forward pass: L, the unweighted losses by name, and the encoder passes."""
 
     loss: Tensor
     losses: dict[str, Tensor]
@@ -38,9 +38,9 @@ class Network(nn.Module):
     Args:
         config: Recipe of the network.
         ontology: Concepts of the labels.
-        texts: File with sentence embeddings of the ontology's text variants, if they were made.
-        weights: Initial values of the model's parameters and buffers. Random if None. Heads of objectives
-            are always new. Encoders of objectives start as copies of the model's encoder.
+        texts: File for sentence embeddings of the ontology's text variants.
+        weights: Initial values of the model's parameters and buffers. Random if None. The heads of
+            objectives always start with random values.
     """
 
     def __init__(
@@ -53,29 +53,29 @@ class Network(nn.Module):
         super().__init__()
         self.config = config
         self.model = MarEcg(config.model, ontology)
-        if weights is not None:  # before the objectives, which copy what they follow
+        if weights is not None:  # before the objectives, because slow encoders copy the weights
             self.model.load_state_dict(weights)
         parts = Parts(self.model.config, self.model, ontology, texts)
         self.objectives = nn.ModuleDict({name: term.build(parts) for name, term in config.objectives.items()})
-        # DDP would wait for gradients of parameters that no objective reaches.
+        # DDP would wait for the gradients of parts that no objective uses.
         reached = {part for objective in self._objectives() for part in objective.reaches}
         self._frozen = {
             part: (*getattr(self.model, part).parameters(),) for part in get_args(Part) if part not in reached
         }
         self._set_frozen()
-        self._undeclared = bool(self._frozen)  # whether the first step must still look for undeclared parts
+        self._unchecked = bool(self._frozen)  # whether the first step must still check for undeclared parts
 
     def forward(
         self, batch: Batch, generator: torch.Generator, all_ranks: Callable[[Tensor], Tensor], epoch: float
     ) -> Outcome:
-        """Return L = Σ λ L_objective (eq. total-loss). The coefficients depend on `epoch` of the full run."""
+        """Return L = Σ λ L_objective (eq. total-loss). The coefficients λ depend on the epoch."""
         config = self.config
         views = Views(
             self.model, batch, config.masking, config.clean, config.regulariser, generator, all_ranks
         )
         terms: list[Tensor] = []
         all_losses: dict[str, Tensor] = {}
-        checked = self._undeclared and torch.is_grad_enabled()
+        checked = self._unchecked and torch.is_grad_enabled()
         self._set_frozen(checked)
         for objective in self._objectives():
             losses = objective(views)
@@ -85,21 +85,22 @@ class Network(nn.Module):
             all_losses |= {name: value for name, (_, value) in losses.items()}
         if checked:
             self._set_frozen()
-            self._undeclared = False
+            self._unchecked = False
         return Outcome(sum(terms[1:], start=terms[0]), all_losses, views)
 
     def _set_frozen(self, gradients: bool = False) -> None:
-        for parameter in (one for parameters in self._frozen.values() for one in parameters):
-            parameter.requires_grad_(gradients)
+        for parameters in self._frozen.values():
+            for parameter in parameters:
+                parameter.requires_grad_(gradients)
 
     def _refuse_undeclared(self, objective: Objective, loss: Tensor) -> None:
-        """Raise `ConfigError` if the loss would train a part of the model that no objective declares."""
+        """Raise `ConfigError` if the loss depends on a part of the model that no objective declares."""
         for part, parameters in self._frozen.items() if loss.requires_grad else ():
             gradients = torch.autograd.grad(loss, parameters, retain_graph=True, allow_unused=True)
             if any(gradient is not None for gradient in gradients):
                 name = type(objective).__name__
                 problem = (
-                    f"{name} reads the model's {part} and doesn't declare it, so {part} wouldn't be trained"
+                    f"{name} uses the model's {part}, which isn't trained because {name} doesn't declare it"
                 )
                 raise ConfigError(problem, remedy=f'Add "{part}" to {name}.reaches')
 
@@ -116,7 +117,7 @@ class Network(nn.Module):
                 encoder.compile(mode=mode)
 
     def export(self) -> MarEcg:
-        """Return the model in eval mode, without heads, with the values that the objectives copy into it."""
+        """Return the model in eval mode, after the objectives have copied their values into it."""
         for objective in self._objectives():
             objective.export(self.model)
         return self.model.eval()
@@ -128,9 +129,10 @@ class Network(nn.Module):
 def monitor(outcome: Outcome) -> dict[str, float]:
     """Return the monitors of a micro-batch by name.
 
-    `std` and `rank` describe h_rhythm. `entropy` is the entropy of q in nats, if there is a q. For each loss,
-    `grad_…` is the norm of its unweighted gradient with respect to H. The norm covers the H of all passes,
-    because not every loss reads the masked pass.
+    - `std`: mean standard deviation of h_rhythm over records.
+    - `rank`: effective rank of h_rhythm.
+    - `entropy`: entropy of q in nats, if there is a q.
+    - `grad_…`, for each loss: norm of the gradient of the unweighted loss with respect to H in all passes.
     """
     views = outcome.views
     rhythm_BD = views.first.rhythm_BD.detach().float()
@@ -144,6 +146,6 @@ def monitor(outcome: Outcome) -> dict[str, float]:
 
 
 def entropy(logits_BN: Tensor) -> float:
-    """Return the mean entropy of softmax(logits), in nats: log N for uniform logits."""
+    """Return the mean entropy of softmax(logits) in nats. It is log N if logits are uniform."""
     log_q_BN = logits_BN.log_softmax(-1)
     return float(-(log_q_BN.exp() * log_q_BN).sum(-1).mean())

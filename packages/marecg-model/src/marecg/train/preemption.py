@@ -1,7 +1,7 @@
-"""Preemption of a run: on a signal, the run finishes its step, saves a checkpoint, and reports the signal.
+"""Stop a run on a signal, after the current step and a checkpoint.
 
-Schedulers send SIGTERM before they kill a job. If configured, they send SIGUSR1 before the time limit. The
-kernel sends SIGXCPU at a limit of CPU time (`ulimit -t`). Ctrl-C sends SIGINT.
+Schedulers send SIGTERM before they kill a job. They can be configured to send SIGUSR1 before the time limit.
+The kernel sends SIGXCPU when the limit of CPU time is reached (`ulimit -t`). Ctrl-C sends SIGINT.
 """
 
 import signal
@@ -12,16 +12,16 @@ from contextlib import contextmanager
 from types import FrameType
 
 SIGNALS = [signal.SIGTERM, signal.SIGUSR1, signal.SIGXCPU, signal.SIGINT]
-IMPATIENT = 2.0
-"""Seconds after which another SIGINT counts as a second Ctrl-C.
+SECOND_CTRL_C_S = 2.0
+"""Seconds after a signal from which SIGINT ends the process immediately.
 
-Launchers forward the first Ctrl-C, so it arrives twice.
+An earlier SIGINT is ignored, because launchers forward the first Ctrl-C, so that it arrives twice.
 """
 
 
 @contextmanager
-def left_to_others() -> Iterator[None]:
-    """Restore SIGTERM's default action in the block. The training processes handle the signal themselves."""
+def default_sigterm() -> Iterator[None]:
+    """Restore the default action of SIGTERM in the block, because training processes handle it themselves."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return
@@ -35,21 +35,25 @@ def left_to_others() -> Iterator[None]:
 
 
 class Preemption:
-    """Record of the signal to end the run, received by any of its processes. None without a signal."""
+    """Signal handlers that store the signal which ends the run.
+
+    Attributes:
+        signal: Number of the signal. None before a signal arrives.
+    """
 
     def __init__(self) -> None:
         self.signal: int | None = None
-        self._asked = 0.0
-        self._heard: list[signal.Signals] = []
+        self._received_at = 0.0
+        self._caught: list[signal.Signals] = []
 
     @contextmanager
     def listening(self) -> Iterator[None]:
         """Catch signals in the block, and restore the handlers afterwards.
 
-        Ignored signals stay ignored, because a shell's background job must not react to Ctrl-C.
+        Ignored signals stay ignored, so that a shell's background job doesn't react to Ctrl-C.
         """
         before = {number: signal.getsignal(number) for number in SIGNALS}
-        self._heard = [number for number, handler in before.items() if handler is not signal.SIG_IGN]
+        self._caught = [number for number, handler in before.items() if handler is not signal.SIG_IGN]
         self.listen()
         try:
             yield
@@ -61,13 +65,13 @@ class Preemption:
     def listen(self) -> None:
         """Install the handlers. Python allows this only in the main thread."""
         if threading.current_thread() is threading.main_thread():
-            for number in self._heard:
+            for number in self._caught:
                 signal.signal(number, self._note)
 
     def _note(self, number: int, frame: FrameType | None) -> None:
         now = time.monotonic()
         if self.signal is None:
-            self.signal, self._asked = number, now
-        elif number == signal.SIGINT and now > self._asked + IMPATIENT:
+            self.signal, self._received_at = number, now
+        elif number == signal.SIGINT and now > self._received_at + SECOND_CTRL_C_S:
             signal.signal(number, signal.SIG_DFL)
             signal.raise_signal(number)

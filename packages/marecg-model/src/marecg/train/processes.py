@@ -1,7 +1,7 @@
-"""Processes of a run, started by torchrun, by SLURM, or by Lightning from the settings.
+"""Determine the processes of a run. They are started by torchrun, by SLURM, or by Lightning.
 
-The launcher decides the numbers. `train.devices` and `train.nodes` must agree with it. Collective operations
-time out after ten minutes, so that no process waits forever for a lost peer.
+A launcher determines the number of processes and nodes. `train.devices` and `train.nodes` must agree with it.
+Collective operations time out after ten minutes, so that no process waits forever for a lost peer.
 """
 
 import logging
@@ -27,7 +27,7 @@ from marecg.recipes.schema import TrainConfig
 
 logger = logging.getLogger(__name__)
 EXCHANGE_TIMEOUT = timedelta(minutes=10)
-"""Timeout of collective operations, longer than a step, a checkpoint or its hash takes."""
+"""Timeout of collective operations. It is longer than a step takes, or writing a checkpoint."""
 _SIGNS = ("gloo", "nccl", "timed out", "timeout", "connection", "broken pipe", "pair closure")
 
 
@@ -39,7 +39,7 @@ class Processes:
         per_node: Number of processes on every node.
         nodes: Number of nodes.
         launcher: Program that started the processes, for messages. None if Lightning starts them.
-        environment: Source of a process' rank and peers. None if Lightning detects it.
+        environment: Lightning's source of a process' rank and peers. None if Lightning detects it.
     """
 
     per_node: int
@@ -53,51 +53,54 @@ class Processes:
         return self.per_node * self.nodes
 
     def strategy(self) -> DDPStrategy | Literal["auto"]:
-        """Return Lightning's strategy: for several processes, DDP with a longer timeout."""
+        """Return Lightning's strategy. It is DDP with our timeout if there are several processes."""
         return DDPStrategy(timeout=EXCHANGE_TIMEOUT) if self.number > 1 else "auto"
 
 
 def processes_of(train: TrainConfig) -> Processes:
-    """Return the processes of the launcher, or the processes in the settings if there is no launcher.
+    """Return the processes that a launcher started, or else the processes in the settings.
 
     Raises `UsageError` if the settings contradict the launcher, or if there are fewer GPUs than processes.
     """
     processes = _of_torchrun(train) or _of_slurm()
     if processes is None:
         devices = _visible_devices() if train.devices == "auto" else train.devices
-        # Lightning would wait for the tasks of an allocation, although nobody started them.
-        alone = LightningEnvironment() if "SLURM_NTASKS" in os.environ else None
-        processes = Processes(devices, 1 if train.nodes == "auto" else train.nodes, environment=alone)
-    for key, asked, started in (
+        # In a SLURM allocation, Lightning would wait for tasks that srun hasn't started.
+        environment = LightningEnvironment() if "SLURM_NTASKS" in os.environ else None
+        processes = Processes(devices, 1 if train.nodes == "auto" else train.nodes, environment=environment)
+    for key, configured, started in (
         ("devices", train.devices, processes.per_node),
         ("nodes", train.nodes, processes.nodes),
     ):
-        if asked not in ("auto", started):
+        if configured not in ("auto", started):
             what = "processes per node" if key == "devices" else "nodes"
             problem = f"train.{key} must be the number of {what} that {processes.launcher} started"
-            remedy = f"Leave train.{key} out, or start as many {what}"
-            raise UsageError(f"{problem} ({started}), got {asked}", remedy=remedy)
+            remedy = f"Omit train.{key}, or start {configured} {what}"
+            raise UsageError(f"{problem} ({started}), got {configured}", remedy=remedy)
     if best_device().type == "cuda" and processes.per_node > torch.cuda.device_count():
-        problem = (
-            f"{processes.per_node} processes per node need as many GPUs, got {torch.cuda.device_count()}"
-        )
+        count, gpus = processes.per_node, torch.cuda.device_count()
+        problem = f"{count} processes per node need {count} GPUs, got {gpus}"
         remedy = (
-            "Start fewer, or let each process see all GPUs of its node (--gres=gpu:N, not --gpus-per-task)"
+            "Start fewer processes, or let each process see all GPUs of its node (--gres=gpu:N, not "
+            "--gpus-per-task)"
         )
         raise UsageError(problem, remedy=remedy)
     return processes
 
 
 def shared_out(train: TrainConfig, processes: int) -> TrainConfig:
-    """Return the settings with a fixed global batch in place of `accumulate`. Warn of smaller micro-batches.
+    """Return the settings with `accumulate` replaced by the global batch for a number of processes.
 
-    Raises `ConfigError` if the global batch can't be divided equally among the processes.
+    Logs a warning if micro-batches must be smaller than `batch_size`. Raises `ConfigError` if the global
+    batch can't be divided equally among the processes.
     """
     size, per_step = train.micro_batches(processes)
     records = train.records_per_step(processes)
     if size < train.batch_size:
-        share = f"a device's share of a step is {size * per_step} of {records} records"
-        rank_zero_only(logger.warning)(f"train.batch_size is {size} instead of {train.batch_size}: {share}")
+        share = f"a device reads {size * per_step} of the {records} records of a step"
+        rank_zero_only(logger.warning)(
+            f"train.batch_size is {size} instead of {train.batch_size}, because {share}"
+        )
     return train.model_copy(update={"accumulate": None, "global_batch_size": records})
 
 
@@ -106,7 +109,7 @@ def _visible_devices() -> int:
 
 
 def _of_torchrun(train: TrainConfig) -> Processes | None:
-    """Return the processes that torchrun started, or that Lightning started from the user's process."""
+    """Return the processes that torchrun started, or that Lightning started. None if there are none."""
     if "WORLD_SIZE" not in os.environ:
         return None
     number = _environment_number("WORLD_SIZE")
@@ -127,13 +130,13 @@ def _of_torchrun(train: TrainConfig) -> Processes | None:
 
 
 def _of_slurm() -> Processes | None:
-    """Return the tasks that srun started. None in an allocation's shell or script, or for a single task."""
+    """Return the tasks that srun started. None if there is a single task, or srun wasn't used."""
     if "SLURM_STEP_NUM_TASKS" in os.environ:  # srun sets it
         tasks = _environment_number("SLURM_STEP_NUM_TASKS")
     elif "SLURM_PROCID" in os.environ and SLURMEnvironment.job_name() not in ("bash", "interactive"):
         tasks = _environment_number("SLURM_NTASKS", 1)
         if tasks > 1:
-            message = "waiting for %d tasks of SLURM, which only srun starts"
+            message = "waiting for %d SLURM tasks, which must be started with srun"
             rank_zero_only(logger.warning)(message, tasks)
     else:
         return None
@@ -147,7 +150,7 @@ def _of_slurm() -> Processes | None:
 
 def _share(number: int, parts: int, name: str, of: str) -> int:
     if number % parts:
-        remedy = "Start as many processes on every node"
+        remedy = "Start the same number of processes on every node"
         raise UsageError(f"{name} must be a multiple of the {of} ({parts}), got {number}", remedy=remedy)
     return number // parts
 
@@ -160,24 +163,25 @@ def _environment_number(name: str, default: int | None = None) -> int:
 
 
 class _Slurm(SLURMEnvironment):
-    """SLURM environment that doesn't require --ntasks-per-node, as Lightning's own does."""
+    """SLURM environment that doesn't require --ntasks-per-node. Lightning's environment does."""
 
     @staticmethod
     def _validate_srun_variables() -> None:
-        """Accept every step, because `processes_of` has checked it."""
+        """Accept all variables, because `processes_of` has checked them."""
 
     def validate_settings(self, num_devices: int, num_nodes: int) -> None:
-        """Accept every number, because `processes_of` has checked it."""
+        """Accept all numbers, because `processes_of` has checked them."""
 
 
 @contextmanager
 def lost_peers(processes: int, run: Path) -> Iterator[None]:
-    """Raise a `PeerError` in place of the error of a failed exchange between processes."""
+    """Raise `PeerError` if a collective operation fails in the block."""
     try:
         yield
     except RuntimeError as error:
         if processes == 1 or not any(sign in str(error).lower() for sign in _SIGNS):
             raise
-        problem = f"another process gave no sign for {EXCHANGE_TIMEOUT.total_seconds():g} s, or is gone"
-        remedy = "See what became of it; the same command goes on from the newest checkpoint"
+        timeout_s = EXCHANGE_TIMEOUT.total_seconds()
+        problem = f"another process didn't respond for {timeout_s:g} s, or has ended"
+        remedy = "Check its output, and run the same command to continue from the newest checkpoint"
         raise PeerError(problem, where=run, remedy=remedy) from error

@@ -1,4 +1,4 @@
-"""Provenance of a model: a description of its training, with public names only.
+"""Describe how a model was trained, without names that may identify patients.
 
 Shapes: M records, N concepts.
 """
@@ -27,11 +27,11 @@ def provenance(
 ) -> Provenance:
     """Return the provenance of a run's model.
 
-    Only collections in the catalogue are named, because a folder's name may contain a patient's name. Records
-    of other collections are counted.
+    Only collections in the catalogue are named, because the name of a folder may identify a patient. The
+    records of other collections are only counted.
     """
     origins: dict[str, str] = {}  # licence and home by source name in the corpus
-    for known in sorted(catalogue().values(), key=lambda data: -len(data.sources)):  # the narrowest last
+    for known in sorted(catalogue().values(), key=lambda data: -len(data.sources)):  # specific datasets last
         origins |= dict.fromkeys(known.sources, f"{known.licence or 'licence not known'}, {known.home}")
     counts = corpus.sources.counts()
     y_MN = labels(corpus, config.sampling.without_codes)
@@ -56,28 +56,28 @@ def provenance(
 
 
 def united(new: Provenance, origin: BeganFrom) -> Provenance:
-    """Merge the provenance of a run and of its starting weights.
+    """Merge the provenance of a run with the provenance of its starting weights.
 
-    If both had the same corpus, its records count once. Otherwise counts add up, because the overlap is
-    unknown. Codes of a collection count as read if either run read them. If the starting weights have no
-    counts of records per concept, neither has the result.
+    If both were trained on the same corpus, its records count once. Otherwise the counts are added, because
+    the overlap is unknown. The codes of a collection count as used if either training used them. If the
+    starting weights have no numbers of records per concept, the result has none.
     """
     before = origin.provenance
     if before is None:
         return new.model_copy(update={"began_from": origin, "support": None})
-    alike = new.signals is not None and new.signals == before.signals
-    together = max if alike else add
+    same_corpus = new.signals is not None and new.signals == before.signals
+    merged = max if same_corpus else add
     read = {name for run in (new, before) for name in run.sources if name not in run.without_codes}
-    sources = new.sources if alike else dict(Counter(new.sources) + Counter(before.sources))
+    sources = new.sources if same_corpus else dict(Counter(new.sources) + Counter(before.sources))
     support = None
     if new.support is not None and before.support is not None:
-        support = {name: together(count, before.support.get(name, 0)) for name, count in new.support.items()}
+        support = {name: merged(count, before.support.get(name, 0)) for name, count in new.support.items()}
     return new.model_copy(
         update={
-            "records": together(new.records, before.records),
+            "records": merged(new.records, before.records),
             "sources": sources,
-            "others": together(new.others, before.others),
-            "signals": new.signals if alike else None,
+            "others": merged(new.others, before.others),
+            "signals": new.signals if same_corpus else None,
             "origins": before.origins | new.origins,
             "without_codes": tuple(name for name in sorted(sources) if name not in read),
             "support": support,

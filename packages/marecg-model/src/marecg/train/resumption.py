@@ -1,7 +1,7 @@
-"""State of Lightning's loops after a number of optimiser steps.
+"""Compute the state of Lightning's loops after a number of optimiser steps.
 
-A checkpoint holds this state, but it isn't read, because the number of steps determines it. So a run can
-continue with another number of micro-batches per step.
+The state in a checkpoint isn't used, so that a run can continue with another number of micro-batches per
+step.
 """
 
 from typing import Any
@@ -10,7 +10,13 @@ import lightning
 
 
 def loops_after(steps: int, trainer: lightning.Trainer, *, last: bool) -> dict[str, Any]:
-    """Return the loops' state as Lightning saves it in the hook after a step. `last` marks the final step."""
+    """Return the state of the loops, as Lightning saves it after an optimiser step.
+
+    Args:
+        steps: Number of optimiser steps.
+        trainer: Trainer of the run.
+        last: Whether the step is the last step of the run.
+    """
     batches = steps * trainer.accumulate_grad_batches
     state = trainer.fit_loop.state_dict()
     state["state_dict"]["combined_loader"] = [{"next": batches}]

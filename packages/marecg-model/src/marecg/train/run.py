@@ -1,7 +1,7 @@
-"""Training of a model on a corpus (`marecg train`).
+"""Train a model on a corpus (`marecg train`).
 
-A run folder holds config.json, ontology.json, trained_on.parquet, metrics.csv, monitors.csv, checkpoints/
-with checkpoints.sha256, the files of trackers and, after the last step, model/.
+A run folder contains config.json, ontology.json, trained_on.parquet, metrics.csv, monitors.csv, checkpoints/,
+checkpoints.sha256, and the files of trackers. After the last step, it also contains model/.
 """
 
 import logging
@@ -49,7 +49,13 @@ logger = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class Run:
-    """Results of a finished run."""
+    """Finished run.
+
+    Attributes:
+        folder: Run folder.
+        steps: Number of optimiser steps.
+        skipped_steps: Number of steps that were skipped because of non-finite gradients.
+    """
 
     folder: Path
     steps: int
@@ -68,10 +74,10 @@ def train(
     callbacks: Sequence[lightning.Callback] = (),
     loggers: Sequence[str | Logger] = (),
 ) -> Run:
-    """Train a model, or resume an interrupted run from its newest whole checkpoint.
+    """Train a model, or resume an interrupted run from its newest undamaged checkpoint.
 
     Resuming is exact: after a checkpoint, the run makes the same random draws as an uninterrupted run, even
-    on another number of processes. On SIGTERM, SIGUSR1, SIGXCPU or SIGINT, training stops after the current
+    with another number of processes. On SIGTERM, SIGUSR1, SIGXCPU or SIGINT, training stops after the current
     step and saves a checkpoint.
 
     Args:
@@ -79,28 +85,28 @@ def train(
         data: Folder written by `marecg prepare`.
         out: Run folder, either new or started by the same call.
         start: Initial weights, in any form accepted by `MarEcg.from_pretrained`. Random if None. The recipe
-            must have the model of the weights (`warm_start.recipe_for`). A run with a checkpoint can be
-            resumed without them.
+            must have the model settings of the weights (`warm_start.recipe_for`). To resume a run that has a
+            checkpoint, they aren't needed.
         resume: If True, require an existing run. If False, require that there is none.
-        extend: Allow the run in `out` to get another `train.max_steps` or `train.max_epochs`. From its newest
-            checkpoint on, learning rate and ramps follow the schedule of a run of the new length.
-        callbacks: Lightning callbacks to run after the built-in ones. Their state in a checkpoint must
-            consist of tensors and plain values, because nothing else can be read back.
-        loggers: `tensorboard`, `wandb` or `mlflow`, with files in the run folder, or Lightning loggers. See
-            `marecg.train.trackers`. metrics.csv is always written.
+        extend: Allow `train.max_steps` or `train.max_epochs` to differ from the existing run. After the
+            newest checkpoint, the learning rate and ramps follow the schedule of the new length.
+        callbacks: Lightning callbacks to run after the built-in callbacks. Their state in a checkpoint may
+            contain only tensors and plain values.
+        loggers: `tensorboard`, `wandb` or `mlflow`, which write into the run folder, or Lightning loggers.
+            See `marecg.train.trackers`. metrics.csv is always written.
 
     Raises:
         CorpusError: If `data` isn't a corpus, is damaged, or doesn't fit the recipe (`data.refuse_unfit`), or
             if another process is training in `out`.
-        CheckpointError: If the run in `out` is damaged, or has another enumeration or corpus, or if the
-            weights can't be loaded, or have another enumeration.
+        CheckpointError: If the run in `out` is damaged, or has another enumeration of concepts or another
+            corpus. If the initial weights can't be loaded, or have another enumeration.
         ConfigError: If the recipe doesn't fit the corpus' graph or the weights, or if its global batch can't
             be divided among the devices.
         UsageError: If the settings contradict torchrun or SLURM (`processes.processes_of`). If the run in
-            `out` has other settings or starting weights, or `resume` forbids it. If MPCT has no sentence
-            embeddings and can't make them here. If a tracker is not installed.
+            `out` has other settings or other initial weights, or contradicts `resume`. If MPCT needs sentence
+            embeddings that can't be computed here. If a tracker isn't installed.
         OutputError: If `out` can't be written, or a tracker can't be opened.
-        DivergedError: If gradients weren't finite ten steps in a row, or in the last step.
+        DivergedError: If gradients weren't finite in ten consecutive steps, or in the last step.
         StoppedError: If a signal ended the run before its last step.
         PeerError: If another process of the run didn't respond for ten minutes, or ended.
     """
@@ -109,9 +115,9 @@ def train(
     folder = Path(out)
     corpus = Corpus.open(data)
     ontology = corpus.ontology()
-    given = None if start is None else load_start(start, ontology)
+    initial = None if start is None else load_start(start, ontology)
     config = config.of_ontology(ontology).derived(train=shared_out(config.train, processes.number))
-    weights = None if given is None else given.weights(config)
+    weights = None if initial is None else initial.weights(config)
     refuse_unfit(config, corpus)
     preemption, origin = Preemption(), None
     with ExitStack() as stack:
@@ -122,33 +128,33 @@ def train(
                 config,
                 corpus,
                 ontology,
-                given,
+                initial,
                 processes=processes.number,
                 resume=resume,
                 extend=extend,
             )
             check_corpus(config, corpus, progress)
-            if given is not None:
-                given.warn(config)
+            if initial is not None:
+                initial.warn(config)
         stack.enter_context(preemption.listening())
         settings = config.model_dump(mode="json")
         keep_freed()
         steps = total_steps(config, len(corpus))
         module = Pretraining(config, _network(config, ontology, corpus.folder / TEXTS, weights), steps)
         checkpoint = newest(folder, module)
-        at = step_of(checkpoint) if checkpoint else 0
-        if checkpoint is None and origin is not None and given is None:
-            problem = f"was begun from {origin.name}, and has no checkpoint yet"
-            raise UsageError(problem, where=folder, remedy="Name these weights again")
-        followers = stack.enter_context(opened(loggers, folder, settings, at))
+        done_steps = step_of(checkpoint) if checkpoint else 0
+        if checkpoint is None and origin is not None and initial is None:
+            problem = f"was started from {origin.name}, but has no checkpoint yet"
+            raise UsageError(problem, where=folder, remedy="Give the same initial weights again (--from)")
+        trackers = stack.enter_context(opened(loggers, folder, settings, done_steps))
         metrics = Metrics(folder, len(corpus), stack.enter_context(progress("steps")))
         checkpoints = Checkpoints(folder, config.train.checkpoint_every, preemption)
-        trainer = _trainer(config, folder, processes, [metrics, *callbacks], checkpoints, followers)
-        if extend and steps <= at:
-            problem = f"has taken {at} steps, and is asked for {steps}"
+        trainer = _trainer(config, folder, processes, [metrics, *callbacks], checkpoints, trackers)
+        if extend and steps <= done_steps:
+            problem = f"must be extended to more than {done_steps} steps, got {steps}"
             raise UsageError(problem, where=folder, remedy="Raise train.max_steps or train.max_epochs")
         if trainer.is_global_zero:
-            _tell_length(config, folder, steps, at if extend else None)
+            _log_length(config, folder, steps, done_steps if extend else None)
             if extend:
                 note_length(folder, config)
         began = time.monotonic()
@@ -157,7 +163,7 @@ def train(
             raise StoppedError(preemption.signal, module.global_step, where=folder)
         if module.non_finite_in_a_row:
             raise module.diverged(steps)
-        if trainer.is_global_zero and checkpoint and at == steps and (folder / "model").is_dir():
+        if trainer.is_global_zero and checkpoint and done_steps == steps and (folder / "model").is_dir():
             logger.warning("%s: the run is already complete", folder)
         elif trainer.is_global_zero:
             this_run = provenance(
@@ -169,7 +175,7 @@ def train(
                 resumed=checkpoint is not None,
                 devices=f"{trainer.world_size} × {trainer.strategy.root_device.type}",
             )
-            _leave_model(folder, module, this_run if origin is None else united(this_run, origin))
+            _write_model(folder, module, this_run if origin is None else united(this_run, origin))
         return Run(folder, steps, module.skipped_steps)
 
 
@@ -185,15 +191,15 @@ def _fit(trainer: lightning.Trainer, module: Pretraining, corpus: Corpus, checkp
         trainer.fit(module, datamodule=data, ckpt_path=checkpoint, weights_only=True)
 
 
-def _leave_model(folder: Path, module: Pretraining, origin: Provenance) -> None:
-    """Write the model of a complete run. Warn if the model has collapsed."""
+def _write_model(folder: Path, module: Pretraining, origin: Provenance) -> None:
+    """Write the model of a complete run. Log a warning if the model has collapsed."""
     model = module.exported()
     model.provenance = origin
     model.save_pretrained(folder / "model")
     if (rank := module.monitored.get("rank", math.inf)) < COLLAPSED:
         logger.warning(
-            "%s: the run has collapsed: h_rhythm has an effective rank of %.1f, below %g, so records "
-            "look alike (monitors.csv); a lower train.lr or more records per step may help",
+            "%s: the run has collapsed: h_rhythm has an effective rank of %.1f, below %g, so all records "
+            "look alike. See monitors.csv. A lower train.lr or more records per step may help",
             folder,
             rank,
             COLLAPSED,
@@ -203,7 +209,7 @@ def _leave_model(folder: Path, module: Pretraining, origin: Provenance) -> None:
 def _network(
     config: Config, ontology: ecg_ontology.Ontology, texts: Path, weights: Mapping[str, Tensor] | None
 ) -> Network:
-    """Build the network from the seed or given weights, without changing the state of torch's generator."""
+    """Build the network with random or given weights. The state of torch's generator stays unchanged."""
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(config.train.seed)
         network = Network(config, ontology, texts, weights)
@@ -221,13 +227,13 @@ def _trainer(
     checkpoints: Checkpoints,
     loggers: list[Logger],
 ) -> lightning.Trainer:
-    if not logger.isEnabledFor(logging.DEBUG):  # hides devices, advice and the end of its only epoch
+    if not logger.isEnabledFor(logging.DEBUG):  # hides Lightning's messages on devices and epochs
         logging.getLogger("lightning.pytorch").setLevel(logging.WARNING)
     train = config.train
     bf16 = torch.cuda.is_available() and torch.cuda.is_bf16_supported()
     automatic: Literal["bf16-mixed", "32-true"] = "bf16-mixed" if bf16 else "32-true"
     return lightning.Trainer(
-        max_epochs=1,  # the stream lays the epochs end to end
+        max_epochs=1,  # the stream of batches already contains all epochs
         accelerator=best_device().type,  # Lightning may choose an accelerator that isn't tested
         strategy=processes.strategy(),
         devices=processes.per_node,
@@ -245,19 +251,19 @@ def _trainer(
 
 
 def total_steps(config: Config, records: int) -> int:
-    """Return the number of optimiser steps of a run, given the number of records in the corpus."""
+    """Return the number of optimiser steps of a run on a corpus with this number of records."""
     train = config.train
     steps = math.ceil(train.max_epochs * records / train.records_per_step())
     return min(steps, train.max_steps or steps)
 
 
-def _tell_length(config: Config, folder: Path, steps: int, at: int | None) -> None:
-    """Report the length of the run if its epochs end first, or if it is extended at step `at`."""
+def _log_length(config: Config, folder: Path, steps: int, extended_at: int | None) -> None:
+    """Log the length of the run if its epochs end before `max_steps`, or if it is extended."""
     train = config.train
     if train.max_steps and steps < train.max_steps:
-        ends = f"train.max_epochs={train.max_epochs:g} ends it before train.max_steps={train.max_steps}"
-        logger.warning("%s: %d steps: %s", folder, steps, ends)
-    if at is not None:
-        rate = train.lr * lr_factor(at, steps, train)
-        schedule = f"the schedule of {steps} steps, whose learning rate is {rate:.2g} there"
-        logger.warning("%s: from step %d to %d by %s", folder, at, steps, schedule)
+        reason = f"train.max_epochs={train.max_epochs:g} ends before train.max_steps={train.max_steps}"
+        logger.warning("%s: the run has %d steps, because %s", folder, steps, reason)
+    if extended_at is not None:
+        rate = train.lr * lr_factor(extended_at, steps, train)
+        message = "%s: extending the run from step %d to %d; the learning rate continues at %.2g"
+        logger.warning(message, folder, extended_at, steps, rate)

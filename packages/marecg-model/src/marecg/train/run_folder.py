@@ -1,4 +1,4 @@
-"""Run folder: the settings of the run, and the checks before the run is resumed."""
+"""Create a run folder, or check that the run in it can be resumed."""
 
 import hashlib
 import json
@@ -20,10 +20,10 @@ from marecg.recipes import Config
 from marecg.train.warm_start import Start
 
 LENGTHS = ("config.train.max_steps", "config.train.max_epochs")
-"""Settings that `--extend` may change: the length of a run."""
+"""Settings that may change with `--extend`."""
 LAUNCH = ("config.train.devices", "config.train.nodes")
-"""Settings that may always change, because the global batch and the draws don't depend on them."""
-_COPY = "Put back a copy, or begin again in another folder"
+"""Settings that may always change, because they have no effect on the global batch and the random draws."""
+_COPY = "Restore a copy, or start again in another folder"
 
 
 def claim(
@@ -37,24 +37,25 @@ def claim(
     resume: bool | None,
     extend: bool = False,
 ) -> BeganFrom | None:
-    """Create a locked run folder, or check that the run in it may continue.
+    """Create a run folder, or check that the run in it can continue.
 
     Args:
         folder: Run folder, already locked.
         config: Recipe of the run.
         corpus: Corpus of the run.
         ontology: Ontology of the corpus.
-        start: Starting weights. If None, they are random, or the starting weights of the existing run.
-        processes: Number of processes. It sets the global batch if the settings of the run don't.
+        start: Starting weights. If None, a new run starts from random weights, and an existing run keeps its
+            starting weights.
+        processes: Number of processes, which determines the global batch if the settings don't.
         resume: If True, require an existing run. If False, require that there is none.
-        extend: Require an existing run, and allow another length (`note_length`).
+        extend: Whether to require an existing run, and allow it to have another length (`note_length`).
 
     Returns:
         Description of the starting weights. None if they are random.
 
     Raises:
-        UsageError: If a required run is missing, or the existing run must not be continued, has other
-            settings, or has other starting weights.
+        UsageError: If a run is required and missing, or exists although `resume` is False. If the run has
+            other settings or other starting weights.
         CheckpointError: If the existing run can't be read, or has another enumeration or corpus.
     """
     described = folder / "config.json"
@@ -65,14 +66,14 @@ def claim(
         "ontology": ontology.sha256,
         "corpus": fingerprint(corpus),
     }
-    # Other texts or routing don't make another run.
+    # These entries aren't part of the identity. A run may be resumed with other texts and routing.
     noted: dict[str, Any] = {"bundle": ontology.bundle_sha256}
     if start is not None:
-        noted["began_from"] = start.origin.model_dump(mode="json")  # compared by its hash only
+        noted["began_from"] = start.origin.model_dump(mode="json")  # only the hash is compared
     if not described.exists():
         if resume or extend:
-            asked = "extend" if extend else "resume"
-            raise UsageError(f"has no run to {asked}", where=folder, remedy=f"Omit --{asked}")
+            option = "extend" if extend else "resume"
+            raise UsageError(f"has no run to {option}", where=folder, remedy=f"Omit --{option}")
         trained_on.write(corpus, folder, start.run if start else None)
         ontology.save(folder / "ontology.json")
         # Written last, because a folder with config.json is a run.
@@ -86,9 +87,9 @@ def claim(
     origin: BeganFrom | None = before.pop("began_from", None)
     _refuse_other_weights(folder, origin, start.origin if start else None)
     _compare(folder, before, identity, ontology, extend=extend)
-    ecg_ontology.load(folder / "ontology.json")  # raises if the file doesn't have the hash that it states
+    ecg_ontology.load(folder / "ontology.json")  # raises if the file doesn't match its own hash
     if bundle != read_json(folder / "ontology.json", _COPY, CheckpointError)["bundle_sha256"]:
-        problem = "was changed since the run was begun: its labels, texts or routing are not config.json's"
+        problem = "was changed after the run was started: labels, texts or routing don't match config.json"
         raise CheckpointError(problem, where=folder / "ontology.json", remedy=_COPY)
     for written in (folder, folder / "checkpoints"):
         remove_left_over(written, alone=True)
@@ -96,14 +97,14 @@ def claim(
 
 
 def note_length(folder: Path, config: Config) -> None:
-    """Replace the settings in a run folder by the settings of the extended run."""
+    """Write the settings of an extended run into its folder."""
     described = folder / "config.json"
     settings = read_json(described, _COPY, CheckpointError) | {"config": config.model_dump(mode="json")}
     write_text(described, json.dumps(settings, indent=2))
 
 
 def fingerprint(corpus: Corpus) -> dict[str, Any]:
-    """Identify a corpus by the number of its records, and by hashes of their signals and labels."""
+    """Return values that identify a corpus: number of records, and hashes of signals and labels."""
     return {
         "records": len(corpus),
         "signals": trained_on.signals_sha256(corpus),
@@ -112,7 +113,7 @@ def fingerprint(corpus: Corpus) -> dict[str, Any]:
 
 
 def _begun_with(described: Path, processes: int) -> dict[str, Any]:
-    """Read the settings in config.json, with the global batch for a number of processes."""
+    """Read config.json, and compute the global batch for a number of processes."""
     before: dict[str, Any] = read_json(described, _COPY, CheckpointError)
     try:
         config = Config.model_validate(before["config"], context={"elsewhere": True})
@@ -124,8 +125,8 @@ def _begun_with(described: Path, processes: int) -> dict[str, Any]:
         before["ontology"], before["leads"], before["bundle"], before["corpus"]
     except ValidationError as error:
         names = ", ".join(".".join(map(str, wrong["loc"])) for wrong in error.errors())
-        problem = f"has settings that this version does not have ({names})"
-        remedy = "Go on with the version that began the run, or begin again in another folder"
+        problem = f"has settings that this version doesn't have ({names})"
+        remedy = "Use the version that started the run, or start again in another folder"
         raise CheckpointError(problem, where=described, remedy=remedy) from error
     except (ValueError, KeyError, TypeError) as error:
         problem = f"is damaged ({error or type(error).__name__})"
@@ -133,13 +134,19 @@ def _begun_with(described: Path, processes: int) -> dict[str, Any]:
     return before
 
 
-def _refuse_other_weights(folder: Path, noted: BeganFrom | None, given: BeganFrom | None) -> None:
-    """Raise if the given weights differ from the starting weights of the run. None given is accepted."""
-    if given is None or (noted is not None and noted.sha256 == given.sha256):
+def _refuse_other_weights(folder: Path, noted: BeganFrom | None, start: BeganFrom | None) -> None:
+    """Raise `UsageError` if the given weights aren't the starting weights of the run.
+
+    Args:
+        folder: Run folder.
+        noted: Starting weights of the run.
+        start: Given weights. None is accepted.
+    """
+    if start is None or (noted is not None and noted.sha256 == start.sha256):
         return
-    its = f"{noted.name} (SHA-256 {noted.sha256[:8]})" if noted else "random weights"
-    problem = f"was begun from {its}, not from {given.name} ({given.sha256[:8]})"
-    remedy = "Name the weights that it was begun from, or another folder"
+    noted_text = f"{noted.name} (SHA-256 {noted.sha256[:8]})" if noted else "random weights"
+    problem = f"was started from {noted_text}, got {start.name} ({start.sha256[:8]})"
+    remedy = "Give the weights that it was started from, or choose another folder"
     raise UsageError(problem, where=folder, remedy=remedy)
 
 
@@ -151,26 +158,27 @@ def _compare(
     *,
     extend: bool,
 ) -> None:
-    what = "Go on with {} that it was begun with, or name another folder"
+    """Raise an error if the settings of the run in a folder differ from the current settings."""
+    use = "Use {} that the run was started with, or choose another folder"
     if before["ontology"] != now["ontology"]:
         difference = ecg_ontology.load(folder / "ontology.json").difference(ontology)
-        problem = f"follows another enumeration: {in_short(difference)}"
-        raise CheckpointError(problem, where=folder, remedy=what.format("a corpus of the ontology"))
+        problem = f"has another enumeration of concepts than the corpus: {in_short(difference)}"
+        raise CheckpointError(problem, where=folder, remedy=use.format("a corpus with the ontology"))
     if before["corpus"] != now["corpus"]:
         brief = "{records} records, signals {signals!s:.8}, labels {labels!s:.8}"
         its, this = (brief.format(**corpus) for corpus in (before["corpus"], now["corpus"]))
-        problem = f"is being trained on another corpus ({its}; this one: {this})"
-        raise CheckpointError(problem, where=folder, remedy=what.format("the corpus"))
+        problem = f"was started with another corpus: {its}; got {this}"
+        raise CheckpointError(problem, where=folder, remedy=use.format("the corpus"))
     its_values, new_values = dict(_flat(before)), dict(_flat(json.loads(json.dumps(now))))
     keys = sorted({key for key, _ in its_values.items() ^ new_values.items()})
     changed = [key for key in keys if key not in LAUNCH and not (extend and key in LENGTHS)]
     if changed:
         values = [run.get(changed[0], "none") for run in (its_values, new_values)]
         key = changed[0].removeprefix("config.")
-        problem = f"was started with {key}={values[0]}, and is asked to go on with {values[1]}"
-        remedy = what.format("the settings")
+        problem = f"was started with {key}={values[0]}, got {values[1]}"
+        remedy = use.format("the settings")
         if changed[0] in LENGTHS:
-            remedy = "Add --extend to train on by the new length's schedule, or name another folder"
+            remedy = "Add --extend to change the length of the run, or choose another folder"
         raise UsageError(problem, where=folder, remedy=remedy)
 
 

@@ -1,7 +1,7 @@
-"""Trackers of a run: TensorBoard, W&B, MLflow, or a custom logger, in addition to metrics.csv.
+"""Send the losses of a run to TensorBoard, W&B, MLflow, or a custom logger. metrics.csv is always written.
 
-Trackers write to the run folder and use no network by default. WANDB_MODE=online connects W&B, and
-MLFLOW_TRACKING_URI connects MLflow. A resumed run continues the same run in the tracker.
+By default, trackers write to the run folder and don't use the network. To connect W&B, set WANDB_MODE=online.
+To connect MLflow, set MLFLOW_TRACKING_URI. A resumed run continues the same run in the tracker.
 """
 
 import json
@@ -26,14 +26,14 @@ from marecg.errors import OutputError, UsageError
 logger = logging.getLogger(__name__)
 
 NEEDS = {"tensorboard": ("tensorboard",), "wandb": ("wandb",), "mlflow": ("mlflow", "sqlalchemy", "alembic")}
-"""Trackers by name, with the modules that each requires. The name is also the name of an extra."""
+"""Modules that each tracker requires, by the name of the tracker, which is also the name of an extra."""
 PROJECT = "marecg"
 IDS = "trackers.json"
-"""File in the run folder with the ids of the run in its trackers."""
+"""File in the run folder with the id of the run in each tracker."""
 
 
 def refuse_missing(loggers: Sequence[str | Logger]) -> None:
-    """Check that all trackers are known and installed, before anything is written. Raises `UsageError`."""
+    """Raise `UsageError` if a tracker is unknown or not installed."""
     for name in loggers:
         if isinstance(name, str) and name not in NEEDS:
             raise UsageError(f"unknown tracker {name!r}", remedy=suggest(name, NEEDS))
@@ -46,33 +46,43 @@ def refuse_missing(loggers: Sequence[str | Logger]) -> None:
 def opened(
     loggers: Sequence[str | Logger], folder: Path, settings: Mapping[str, Any], step: int
 ) -> Iterator[list[Logger]]:
-    """Open a run's trackers at `step`, log its settings, and close them afterwards. Raises `OutputError`."""
-    followers: list[Logger] = []
+    """Open the trackers of a run, log its settings, and close the trackers at the end of the block.
+
+    Args:
+        loggers: Names of trackers, or Lightning loggers.
+        folder: Run folder.
+        settings: Settings of the run.
+        step: Number of optimiser steps so far.
+
+    Raises:
+        OutputError: If a tracker can't be opened.
+    """
+    trackers: list[Logger] = []
     for logger in loggers:
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", DeprecationWarning)  # raised inside imported packages
-                made = logger if isinstance(logger, Logger) else _open(logger, folder, step)
-                made.log_hyperparams(dict(settings))
-        except Exception as error:  # whatever a tracker raises
+                tracker = logger if isinstance(logger, Logger) else _open(logger, folder, step)
+                tracker.log_hyperparams(dict(settings))
+        except Exception as error:  # trackers raise different exception classes
             raise OutputError(f"{logger} can't be opened ({_in_a_line(error)})", where=folder) from error
-        followers.append(made)
+        trackers.append(tracker)
     try:
-        yield followers
+        yield trackers
     finally:
-        for name, made in zip(loggers, followers, strict=True):
-            if name == "wandb" and isinstance(made, WandbLogger):
-                made.experiment.finish()
+        for name, tracker in zip(loggers, trackers, strict=True):
+            if name == "wandb" and isinstance(tracker, WandbLogger):
+                tracker.experiment.finish()
 
 
 def track(trainer: lightning.Trainer, row: Mapping[str, float]) -> None:
-    """Send a step's figures to every tracker. A tracker that fails is dropped with a warning."""
+    """Send the losses of a step to all trackers. If a tracker fails, log a warning and don't use it again."""
     for tracker in list(trainer.loggers):
         try:
             tracker.log_metrics(dict(row), trainer.global_step)
-        except Exception as error:  # noqa: BLE001 (whatever a tracker raises: a server that is gone ends no run)
+        except Exception as error:  # noqa: BLE001 (a tracker's failure of any class must not end the run)
             name, step = type(tracker).__name__, trainer.global_step
-            logger.warning("%s ends at step %d: %s", name, step, _in_a_line(error))
+            logger.warning("%s failed at step %d and isn't used any more: %s", name, step, _in_a_line(error))
             trainer.loggers = [other for other in trainer.loggers if other is not tracker]
 
 
@@ -81,7 +91,7 @@ def _in_a_line(error: Exception) -> str:
 
 
 def _open(name: str, folder: Path, step: int) -> Logger:
-    """Open a tracker in the run folder. Only the first process has a tracker."""
+    """Open a tracker by its name. Only the first process has a tracker."""
     if getattr(rank_zero_only, "rank", 0) != 0:
         return DummyLogger()
     if name == "tensorboard":
@@ -90,10 +100,10 @@ def _open(name: str, folder: Path, step: int) -> Logger:
         )
     file = folder / IDS
     ids: dict[str, str] = read_json(file, "Remove it") if file.exists() else {}
-    made: WandbLogger | MLFlowLogger = (_wandb if name == "wandb" else _mlflow)(folder, ids.get(name))
-    _ = made.experiment  # creates the run and its id
-    write_text(file, json.dumps({**ids, name: made.version}, indent=2))
-    return made
+    tracker: WandbLogger | MLFlowLogger = (_wandb if name == "wandb" else _mlflow)(folder, ids.get(name))
+    _ = tracker.experiment  # creates the run and its id
+    write_text(file, json.dumps({**ids, name: tracker.version}, indent=2))
+    return tracker
 
 
 def _wandb(folder: Path, run_id: str | None) -> WandbLogger:

@@ -1,4 +1,4 @@
-"""Warm start: continued pretraining from given weights."""
+"""Start a training from the weights of another model."""
 
 import logging
 from collections.abc import Iterable, Mapping
@@ -22,29 +22,34 @@ from marecg.recipes.overrides import Change, read_recipe
 logger = logging.getLogger(__name__)
 
 FOLLOWS = "concepts"
-"""Setting of the model that always follows the corpus' graph, not the recipe or the weights."""
+"""Model setting that the graph of the corpus determines, instead of the recipe or the weights."""
 
 
 @dataclass(frozen=True)
 class Start:
-    """Starting weights, their description, and the folder that may list their training records."""
+    """Starting weights.
+
+    Attributes:
+        model: Model with these weights.
+        origin: Description of the weights.
+        run: Folder that may contain the list of their training records.
+    """
 
     model: MarEcg
     origin: BeganFrom
     run: Path
 
     def weights(self, config: Config) -> Mapping[str, Tensor]:
-        """Return the initial parameters and buffers by name for a run of this recipe.
+        """Return the initial parameters and buffers of the model, for a run with a recipe.
 
-        Without GSCL, the prototypes are zero, because nothing would train them to fit the encoder. Raises
-        `ConfigError` if the recipe has another model.
+        If the recipe has no GSCL, the prototypes are zero, because they wouldn't be trained with the encoder.
+        Raises `ConfigError` if the recipe has other model settings than the weights.
         """
-        theirs, ours = self.model.config, config.model
         for name in ModelConfig.model_fields:
-            here, there = getattr(ours, name), getattr(theirs, name)
-            if here != there:
-                problem = f"model.{name} is {here}, that of the weights {there}"
-                remedy = "Leave model.* out: `marecg train --from` takes it from the weights"
+            of_recipe, of_weights = getattr(config.model, name), getattr(self.model.config, name)
+            if of_recipe != of_weights:
+                problem = f"model.{name} must be {of_weights}, as in the weights, got {of_recipe}"
+                remedy = "Omit model.*, which `marecg train --from` takes from the weights"
                 raise ConfigError(problem, where=f"the recipe and {self.origin.name}", remedy=remedy)
         weights = self.model.state_dict()
         if "gscl" not in config.objectives:
@@ -52,27 +57,32 @@ class Start:
         return weights
 
     def warn(self, config: Config) -> None:
-        """Warn if the new run drops concepts, or if the weights don't list all their training records."""
+        """Log a warning if prototypes get lost, or if the list of training records is incomplete."""
         if self.model.prototypes.any() and "gscl" not in config.objectives:
             logger.warning(
-                "%s knows concepts and the recipe has no gscl: they would not fit the encoder any more, so "
-                "the new model knows none",
+                "%s has concept prototypes, but the recipe has no gscl to train them. The new model will not "
+                "have prototypes",
                 self.origin.name,
             )
         if not trained_on.lists_all(self.run):
             logger.warning(
-                "%s does not list all records that it was trained on, as a run folder does: probes of this "
-                "run can't exclude a leak",
+                "%s does not list all records that it was trained on, so probes of this run can't exclude "
+                "leaks",
                 self.origin.name,
             )
 
 
-def load_start(given: str | Path, ontology: Ontology) -> Start:
-    """Load starting weights for a corpus' ontology, in any form accepted by `MarEcg.from_pretrained`.
+def load_start(weights: str | Path, ontology: Ontology) -> Start:
+    """Load starting weights.
 
-    Raises `CheckpointError` if they can't be loaded, or have prototypes of another enumeration.
+    Args:
+        weights: Weights, in any form accepted by `MarEcg.from_pretrained`.
+        ontology: Ontology of the corpus.
+
+    Raises:
+        CheckpointError: If the weights can't be loaded, or have prototypes of another enumeration.
     """
-    folder = folder_of(given)
+    folder = folder_of(weights)
     model = MarEcg.from_pretrained(folder)
     if model.prototypes.any():
         model = MarEcg.from_pretrained(folder, ontology=ontology)
@@ -80,25 +90,30 @@ def load_start(given: str | Path, ontology: Ontology) -> Start:
         moved = MarEcg(model.config.model_copy(update={FOLLOWS: len(ontology)}), ontology).eval()
         moved.load_state_dict({**model.state_dict(), "prototypes": moved.prototypes})
         moved.provenance, model = model.provenance, moved
-    origin = BeganFrom(name=public_name(given), sha256=weights_sha256(model), provenance=model.provenance)
+    origin = BeganFrom(name=public_name(weights), sha256=weights_sha256(model), provenance=model.provenance)
     return Start(model, origin, trained_on.folder_beside(folder))
 
 
-def recipe_for(given: str | Path, recipe: str | None = None, assignments: Iterable[str] = ()) -> Config:
-    """Return the recipe of a warm start, with the model shape of the weights.
+def recipe_for(weights: str | Path, recipe: str | None = None, assignments: Iterable[str] = ()) -> Config:
+    """Return a recipe for training from given weights, with the model settings of the weights.
 
-    If `recipe` is None, the recipe of the weights is used. Raises `UsageError` if the weights name no recipe,
-    or a recipe that isn't known here.
+    Args:
+        weights: Weights, in any form accepted by `MarEcg.from_pretrained`.
+        recipe: Name of the recipe. If None, the recipe with which the weights were trained.
+        assignments: Changes of settings, as for `override`.
+
+    Raises:
+        UsageError: If `recipe` is None, and the recipe of the weights isn't recorded or isn't known here.
     """
-    description, _ = read(folder_of(given))
-    made = description.provenance.recipe if description.provenance else None
-    recipe = recipe or _made_by(made, given)
+    description, _ = read(folder_of(weights))
+    trained_with = description.provenance.recipe if description.provenance else None
+    recipe = recipe or _known_recipe(trained_with, weights)
     shape = description.model.model_dump(exclude={FOLLOWS, *_of_file(recipe)})
-    changes = [Change(f"model.{key}", value, f"--from {given}") for key, value in shape.items()]
+    changes = [Change(f"model.{key}", value, f"--from {weights}") for key, value in shape.items()]
     return by_name(recipe, [*changes, *assignments])
 
 
-def _made_by(recipe: str | None, given: str | Path) -> str:
+def _known_recipe(recipe: str | None, weights: str | Path) -> str:
     if recipe and not _is_file(recipe):  # a model must not cause a file to be executed
         try:
             by_name(recipe)
@@ -106,12 +121,13 @@ def _made_by(recipe: str | None, given: str | Path) -> str:
             pass
         else:
             return recipe
-    problem = f"was made by recipe {recipe!r}, which has no such name here" if recipe else "names no recipe"
-    raise UsageError(problem, where=given, remedy="Name one with --recipe")
+    unknown = f"was trained with recipe {recipe!r}, which isn't known here"
+    problem = unknown if recipe else "doesn't state the recipe with which it was trained"
+    raise UsageError(problem, where=weights, remedy="Choose a recipe with --recipe")
 
 
 def _of_file(recipe: str) -> set[str]:
-    """Return the model settings that a recipe's file sets. They keep the values of the file."""
+    """Return the names of the model settings that a recipe's file sets. The file's values have precedence."""
     if recipe.endswith(".toml"):
         _, changes = read_recipe(Path(recipe))
         return {change.key.removeprefix("model.") for change in changes}
