@@ -27,7 +27,10 @@ INTERVALS = {"p": ("p", "p"), "pr": ("p", "qrs"), "qrs": ("qrs", "qrs"), "qt": (
 REACH_MS = {"p": 30, "pr": 25, "qrs": 20, "qt": 40}
 BEATS_APART, LEAST_LEADS = 100, 4
 CLASSES = {"CLBBB": ("qrs", 118), "CRBBB": ("qrs", 118), "1AVB": ("pr", 200), "AFIB": ("pr", 0)}
-"""Interval that a statement of PTB-XL affects, and its minimum in ms. 0: the interval should be missing."""
+"""Interval that a statement of PTB-XL affects, and its minimum in ms.
+
+The minimum is 0 if the interval should be missing.
+"""
 LAST_FOLD = 8
 """Last fold of PTB-XL that is used. Folds 9 and 10 are kept for the evaluation of encoders."""
 

@@ -36,7 +36,7 @@ class Turn(NamedTuple):
     """Seconds over all tasks and fractions: Adam, our probe at one strength, and our probe's choice."""
 
     adam: float
-    one: float
+    single: float
     choice: float
 
 
@@ -59,7 +59,7 @@ TASKS = {
 
 def one_strength(effort: Effort) -> list[float]:
     """Return the time of Adam divided by our time, for fits at one strength."""
-    return [turn.adam / turn.one for turn in _turns(effort)]
+    return [turn.adam / turn.single for turn in _turns(effort)]
 
 
 def whole_choice(effort: Effort) -> list[float]:
@@ -71,8 +71,8 @@ def whole_choice(effort: Effort) -> list[float]:
 def _turns(effort: Effort) -> list[Turn]:
     parts = list(_parts(effort))
     records, classes = TASKS["cpsc2018"]
-    whole = correlated(records // SMALLER, classes, seed=0)
-    assert 1 <= adam_loop(whole, STRENGTH) / least(whole, STRENGTH) < SAME
+    part = correlated(records // SMALLER, classes, seed=0)
+    assert 1 <= adam_loop(part, STRENGTH) / least(part, STRENGTH) < SAME
     return [
         Turn(
             seconds(lambda: [adam_loop(train, STRENGTH) for train, _ in parts]),

@@ -17,12 +17,12 @@ RECORDS = 40_721
 
 
 def from_ids(effort: Effort) -> list[float]:
-    """Return the speed for codes that are already numbered, as in a prepared corpus."""
+    """Return the speed relative to the loop, for codes that are already numbered, as in a prepared corpus."""
     return _targets(effort, factorised=True)
 
 
 def from_strings(effort: Effort) -> list[float]:
-    """Return the speed for lists of codes."""
+    """Return the speed relative to the loop, for lists of codes."""
     return _targets(effort, factorised=False)
 
 

@@ -106,8 +106,8 @@ def test_an_ablation_goes_on_averages_over_seeds_and_keeps_the_daggers(corpus_fo
 @pytest.mark.parametrize(
     ("recipes", "request_", "problem"),
     [
-        (["tiny", "tiny"], REQUEST, "tiny is named twice"),
-        (["tiny", "tiny-c1"], replace(REQUEST, readout="concepts"), "tiny-c1 trains without GSCL"),
+        (["tiny", "tiny"], REQUEST, "got tiny twice"),
+        (["tiny", "tiny-c1"], replace(REQUEST, readout="concepts"), "tiny-c1 trains without it"),
     ],
 )
 def test_recipes_that_cannot_stand_side_by_side_are_refused_before_anything_is_trained(
@@ -204,8 +204,8 @@ def test_every_combination_is_a_recipe_called_after_its_values():
 @pytest.mark.parametrize(
     ("text", "problem"),
     [
-        ("gscl.sigma", "has no values"),
-        ("gscl.sigma=", "has no values"),
+        ("gscl.sigma", "must have values, got none"),
+        ("gscl.sigma=", "must have values, got none"),
         ("gscl.sigma=0.1..2", "must be a number"),
         ("gscl.sigma=no,1", "must be a number"),
         ("gscl.sigam=1,2", "Did you mean gscl.sigma"),

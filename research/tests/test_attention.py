@@ -104,10 +104,10 @@ def test_val_records_that_tell_no_classes_apart_are_refused():
     x, y = np.zeros((30, 2)), np.ones((30, 1), np.uint8)
     y[[0, 25]] = 0
     split = np.repeat(["train", "val", "test"], 10)
-    with pytest.raises(InputError, match="none of the 10 validation records"):
+    with pytest.raises(InputError, match="among the 10 validation records, got none"):
         trials_on(ATTENTION, x, y, split, (1.0,), seeds=1)
 
 
 def test_a_readout_beside_it_is_refused_with_what_to_leave_out():
-    with pytest.raises(UsageError, match=r"attention reads encoder, tokens.*Leave out --set readout"):
+    with pytest.raises(UsageError, match=r"attention always reads encoder, tokens.*Leave out --set readout"):
         Request(protocol=ATTENTION, readout="full")

@@ -23,7 +23,7 @@ def test_columns_are_named_after_their_places_in_the_training_table(tmp_path):
 
 
 def test_a_folder_without_tables_is_one_error(tmp_path):
-    with pytest.raises(InputError, match="holds no split tables"):
+    with pytest.raises(InputError, match="must contain split tables, got none"):
         write_positional(tmp_path, tmp_path / "out")
     assert not (tmp_path / "out").exists()
 

@@ -1,4 +1,4 @@
-"""The experiments around MAR-ECG: other methods, controls, baselines, ablations and the graph's experiment.
+"""Run experiments around MAR-ECG: other methods, controls, baselines, ablations, and tests of the graph.
 
-Nothing here is imported by name: `marecg` finds it by the entry points that are there for every package.
+`marecg` doesn't import this package. It finds recipes, objectives and baselines by their entry points.
 """

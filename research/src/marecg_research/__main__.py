@@ -1,4 +1,4 @@
-"""Command line of the experiments: `python -m marecg_research COMMAND`."""
+"""Run the command line of the experiments: `python -m marecg_research COMMAND`."""
 
 import json
 import sys
@@ -39,7 +39,7 @@ app = typer.Typer(
 
 
 class Equal(StrEnum):
-    """Common budget of an ablation's recipes."""
+    """Budget that all recipes of an ablation have in common."""
 
     records = "records"
     flops = "flops"
@@ -47,13 +47,13 @@ class Equal(StrEnum):
 
 @app.command()
 def ablate(
-    data: Annotated[Path, typer.Option(help="A corpus that `marecg prepare` wrote.")],
-    out: Annotated[Path, typer.Option(help="A folder for the runs; the same command goes on in it.")],
+    data: Annotated[Path, typer.Option(help="Corpus written by `marecg prepare`.")],
+    out: Annotated[Path, typer.Option(help="Folder for the runs. Finished runs in it are reused.")],
     root: Annotated[
         list[str],
         typer.Option(
             metavar="[DATA=]PATH",
-            help="The task's data. Of tasks on several data sets one each: --root ptbxl=PATH.",
+            help="Data of the tasks. For tasks on several datasets, repeat it: --root ptbxl=PATH.",
         ),
     ],
     recipes: Annotated[
@@ -65,69 +65,71 @@ def ablate(
     ] = None,
     task: Annotated[
         list[str] | None,
-        typer.Option(help="A task of `marecg probe`; may be repeated. [default: ptbxl-super]"),
+        typer.Option(help="Task of `marecg probe`. Can be repeated. [default: ptbxl-super]"),
     ] = None,
     vary: Annotated[
         list[str] | None,
         typer.Option(
             metavar="KEY=VALUES",
-            help="A value of the one recipe and what it is set to, in place of several recipes: "
-            "gscl.sigma=0.5,1,2; may be repeated.",
+            help="Compare values of a setting of one recipe, for example gscl.sigma=0.5,1,2. Can be repeated "
+            "for all combinations.",
         ),
     ] = None,
-    seeds: Annotated[int, typer.Option(help="Runs per recipe or combination.", min=1)] = 1,
+    seeds: Annotated[int, typer.Option(help="Number of runs per recipe or combination.", min=1)] = 1,
     equal: Annotated[
         list[Equal] | None,
         typer.Option(
-            help="What all have alike: the records that they see, or the FLOPs of the first recipe; "
-            "name both for two columns. [default: records]"
+            help="Budget that all recipes have in common: records, or the FLOPs of the first recipe. Can be "
+            "repeated for both. [default: records]"
         ),
     ] = None,
     record_count: Annotated[
         int | None,
         typer.Option(
             "--records",
-            help="How many records each sees; of equal FLOPs, how many the first does. [default: its epochs]",
+            help="Records to train on; with equal FLOPs, those of the first recipe. [default: by epochs]",
             min=1,
         ),
     ] = None,
     fraction: Annotated[
-        list[float] | None, typer.Option(help="A share of the training records. [default: 1]")
+        list[float] | None,
+        typer.Option(help="Share of the training records of the probe. Can be repeated. [default: 1]"),
     ] = None,
-    draws: Annotated[int, typer.Option(help="Draws for every share below 1.", min=1)] = 5,
+    draws: Annotated[int, typer.Option(help="Number of draws of each share below 1.", min=1)] = 5,
     folds: Annotated[
         list[str] | None,
-        typer.Option(help="What trains, selects and tests: 1-5,6,7-8; may be repeated for rotations."),
+        typer.Option(help="Folds for TRAIN,VAL,TEST, such as 1-5,6,7-8. Can be repeated for rotations."),
     ] = None,
     readout: Annotated[
-        Literal["rhythm", "wide", "beats", "full", "concepts"], typer.Option(help="What is compared.")
+        Literal["rhythm", "wide", "beats", "full", "concepts"],
+        typer.Option(help="Readout that is compared."),
     ] = "rhythm",
     splits: Annotated[Path | None, typer.Option(help="Folder of MERL's split tables.")] = None,
     resamples: Annotated[
-        int, typer.Option(help="Draws of the test records, for the intervals.", min=1)
+        int, typer.Option(help="Number of resamples of the test records for intervals.", min=1)
     ] = 1000,
     without: Annotated[
-        list[str] | None, typer.Option(help="A row to leave out, such as hand-crafted; may be repeated.")
+        list[str] | None, typer.Option(help="Row to leave out, such as hand-crafted. Can be repeated.")
     ] = None,
     set_: Annotated[
         list[str] | None,
-        typer.Option("--set", metavar="KEY=VALUE", help="Change a value of every recipe; may be repeated."),
+        typer.Option("--set", metavar="KEY=VALUE", help="Change a setting of every recipe. Can be repeated."),
     ] = None,
-    jobs: Annotated[int, typer.Option(help="Runs side by side.", min=1)] = 1,
+    jobs: Annotated[int, typer.Option(help="Number of runs at the same time.", min=1)] = 1,
     log: Annotated[
-        list[str] | None, typer.Option(help="Follow the runs in tensorboard, wandb or mlflow as well.")
+        list[str] | None, typer.Option(help="Also log to tensorboard, wandb or mlflow. Can be repeated.")
     ] = None,
     form: Annotated[
-        Literal["markdown", "json", "latex", "csv"], typer.Option("--format", help="How it is printed.")
+        Literal["markdown", "json", "latex", "csv"], typer.Option("--format", help="Output format.")
     ] = "markdown",
 ) -> None:
-    """Train several recipes with several seeds, probe them all, and print one table.
+    """Train several recipes with several seeds, probe all runs, and print a table.
 
-    The same command goes on after an interruption; finished runs are not trained again. RECIPE@GRAPH trains
-    on the same records with their codes read by another graph. What each recipe took, and how it differs
-    from the first, is in a second table.
+    Repeat the command to continue after an interruption. Finished runs are not trained again. RECIPE@GRAPH
+    trains on the same records, but reads their codes with another graph. A second table shows the cost of
+    each recipe, and its difference from the first recipe.
 
-    With --vary the recipes are one recipe with every combination of some values.
+    With --vary, all combinations of values of a single recipe are compared.
 
     Example: python -m marecg_research ablate c1 c2p c2 c3 --data corpus --out runs --root ptb-xl --seeds 3
     """
@@ -144,7 +146,7 @@ def ablate(
     request = request if wide else replace(request, without=(*request.without, WIDE))
     recipes = recipes or (["tiny"] if vary else ["c1", "c2p", "c2", "c3"])
     if vary and len(recipes) > 1:
-        raise UsageError("--vary takes one recipe", remedy="Leave the others out")
+        raise UsageError(f"--vary needs exactly one recipe, got {len(recipes)}", remedy="Give one recipe")
     probed = ablation.ablate(
         ablation.varied(by_name(recipes[0], set_ or []), vary) if vary else recipes,
         data,
@@ -164,40 +166,40 @@ def ablate(
 @app.command()
 def ablate_graph(
     base: Annotated[
-        list[Path], typer.Argument(help="Runs that differ in their seed alone, such as of small-c1.")
+        list[Path], typer.Argument(help="Runs that differ only in their seed, for example of small-c1.")
     ],
-    data: Annotated[Path, typer.Option(help="The prepared corpus whose codes teach and test.")],
-    out: Annotated[
-        Path, typer.Option(help="A folder for scores and answer; the same command goes on in it.")
-    ],
+    data: Annotated[Path, typer.Option(help="Prepared corpus with codes for training and test.")],
+    out: Annotated[Path, typer.Option(help="Folder for scores and tables. Finished parts in it are reused.")],
     root: Annotated[
-        Path | None, typer.Option(help="PTB-XL, whose own hierarchy judges mistakes and neighbours.")
+        Path | None,
+        typer.Option(help="Folder of PTB-XL, whose hierarchy is used to evaluate mistakes and neighbours."),
     ] = None,
     set_: Annotated[
         list[str] | None,
         typer.Option(
             "--set",
             metavar="KEY=VALUE",
-            help="Change the design, such as seeds=3 and regime_seeds=3 of heads per base, shuffles=20, "
-            "floor_seeds=3, sigmas=[0.5,1], steps=[100,200] or test_source=ptbxl. branch_steps=200 trains "
-            'the encoder as well, for branch_arms=["none","real"] at branch_sigma=0.5.',
+            help="Change the design, for example seeds=3, regime_seeds=3, shuffles=20, floor_seeds=3, "
+            "sigmas=[0.5,1], steps=[100,200] or test_source=ptbxl. branch_steps=200 also trains the encoder, "
+            'for branch_arms=["none","real"] at branch_sigma=0.5.',
         ),
     ] = None,
     any_base: Annotated[
         bool,
         typer.Option(
             "--any-base",
-            help="Take bases trained on other records, or by name, such as marecg-small: what they know of "
-            "the test records is then another matter.",
+            help="Allow bases that were trained on other records, such as marecg-small. They may have been "
+            "trained on test records.",
         ),
     ] = False,
 ) -> None:
-    """Test the benefit of the graph: train heads on frozen bases that differ in the graph alone.
+    """Test the benefit of the graph: train heads on frozen encoders that differ only in the graph.
 
-    The real graph stands beside graphs of the same shape over other concepts, parts of itself, none, and
-    plain labels, on equal draws. With branch_steps the encoder itself goes on from each base under each arm.
-    Writes scores/*.parquet, scores.parquet, leaves.csv, table.md and forest.svg, and prints the table.
-    The plan of the experiment says how it is judged.
+    The real graph is compared with shuffled graphs, parts of the graph, no graph, and plain labels, on the
+    same draws of records. With branch_steps, the encoder is also trained further with each graph.
+
+    Writes scores/*.parquet, scores.parquet, leaves.csv, table.md and forest.svg, and prints the table. For
+    the rules of the evaluation, see the plan of the experiment.
 
     Example: python -m marecg_research ablate-graph base-0 base-1 --data corpus --out graph --root ptb-xl
 
@@ -218,34 +220,38 @@ def perturb(
     control: Annotated[
         str,
         typer.Argument(
-            help="shuffle=SEED: the leaves exchange their places in the graph; flat: every leaf keeps its "
-            "family alone; drop=KIND,KIND: without edges of subtypeOf, manifestationOf, sibling or ring."
+            help="shuffle=SEED: permute the leaves; flat: keep only the edges of families; drop=KIND,KIND: "
+            "drop edges of subtypeOf, manifestationOf, sibling or ring."
         ),
     ],
-    out: Annotated[Path, typer.Option(help="The bundle to write; its name ends in .json.")],
+    out: Annotated[Path, typer.Option(help="Bundle to write. Its name ends in .json.")],
     ontology: Annotated[
-        str | None, typer.Option(help="A folder of sources or a file. [default: the packaged graph]")
+        str | None, typer.Option(help="Folder of sources, or file. [default: the packaged graph]")
     ] = None,
 ) -> None:
-    """Write a graph with deliberate errors, a control for the real one.
+    """Write a graph with deliberate errors, as a control for the real graph.
 
-    It has an IRI, a sha256 and a title of its own, so no model of it is taken for one of the real graph.
+    The control has another IRI, hash and title, so that its models aren't mistaken for models of the real
+    graph.
 
     Example: python -m marecg_research perturb shuffle=0 --out shuffled.json
     """
     if out.suffix != ".json":
-        raise UsageError("isn't a name of a bundle", where=out, remedy="Let it end in .json")
-    made = control_of(ecg_ontology.load(ontology), control)
-    print(ecg_ontology.export(made, out))
-    message(f"{made.header.title}: {made.header.iri}, sha256 {made.sha256}")
+        problem = f"--out must end in .json, got {out.suffix or 'no suffix'}"
+        raise UsageError(problem, where=out, remedy="Change the file's suffix")
+    written = control_of(ecg_ontology.load(ontology), control)
+    print(ecg_ontology.export(written, out))
+    message(f"{written.header.title}: {written.header.iri}, sha256 {written.sha256}")
 
 
 @app.command()
 def positional_splits(
-    splits: Annotated[Path, typer.Argument(help="The folder of MERL's split tables.")],
-    out: Annotated[Path, typer.Option(help="A folder for the tables.")],
+    splits: Annotated[Path, typer.Argument(help="Folder of MERL's split tables.")],
+    out: Annotated[Path, typer.Option(help="Folder for the new tables.")],
 ) -> None:
-    """Write MERL's split tables with the labels that its code reads from them, by position.
+    """Write MERL's split tables with the labels that MERL's code reads from them.
+
+    MERL's code reads columns by their position, although their order differs between the tables.
 
     Example: python -m marecg_research positional-splits splits --out positional
     """
@@ -272,7 +278,7 @@ def message(text: str) -> None:
 
 
 def main() -> None:
-    """Run the command line; an error of the input ends in one line."""
+    """Run the command line. An `EcgError` is printed without a traceback."""
     try:
         app()
     except EcgError as error:

@@ -1,6 +1,7 @@
-"""Component ablation: several recipes with several seeds, probed alike (Table component-ablation).
+"""Compare recipes by training them with several seeds and probing the runs (Table component-ablation).
 
-The recipes may be one with some values varied; equal are the records that they see, or their FLOPs.
+The recipes may be variations of a single recipe. All recipes are trained on the same number of records, or
+with the same FLOPs.
 """
 
 import json
@@ -37,11 +38,11 @@ from marecg.train.run import train
 
 Equal = Literal["records", "flops"]
 FLOPS = ", equal FLOPs"
-"""Behind the name of a recipe that was cut to another's arithmetic."""
+"""Suffix of the name of a recipe that is trained with the FLOPs of the first recipe."""
 
 
 class ProbedRun(NamedTuple):
-    """Run that was probed on a task: the arm's name, the run folder and the report."""
+    """Run that was probed on a task: name of the arm, folder of the run, and report of the probe."""
 
     arm: str
     folder: Path
@@ -49,7 +50,7 @@ class ProbedRun(NamedTuple):
 
 
 class Arm(NamedTuple):
-    """Row of the table: a recipe of adjusted length, and its graph (by default the corpus')."""
+    """Row of the table: a recipe with adjusted number of steps, and its graph (None: the corpus' graph)."""
 
     name: str
     config: Config
@@ -71,36 +72,46 @@ def ablate(
     progress: Progress = shown,
     loggers: Sequence[str] = (),
 ) -> list[ProbedRun]:
-    """Train each recipe with each seed and probe all; `leaderboard.averaged` makes a table.
+    """Train each recipe with each seed, and probe all runs. `leaderboard.averaged` makes a table of them.
 
-    Called again after an interruption, it goes on: a finished run is probed, a begun one resumed. Returns per
-    run and task, recipes in their order and seeds ascending.
+    After an interruption, call it again: finished runs are only probed, and an unfinished run is resumed.
 
     Args:
-        recipes: as for `marecg.recipes.by_name`, or `RECIPE@GRAPH`: the same corpus, its codes read by
-            another graph; or recipes themselves. The first is what the others' FLOPs are held against.
-        tasks: by task, or its name, the folder of its data.
-        equal: what all recipes have alike: the records that they see, the FLOPs, or once the one and once the
-            other.
-        records: how many those are; what the recipes' epochs say if None.
-        progress: shows each run's steps, features and fits go by, but not of runs side by side.
+        recipes: recipes, or names as for `marecg.recipes.by_name`, or `RECIPE@GRAPH`. With a graph, the codes
+            of the same corpus are read with this graph.
+        data: prepared corpus.
+        out: folder for the runs.
+        tasks: folder of the data for each task, or for each name of a task.
+        request: options of the probes.
+        seeds: number of runs per recipe.
+        equal: budgets that all recipes have in common: `records`, `flops` of the first recipe, or both in
+            turn.
+        records: number of records to train on, for the first recipe if FLOPs are equal. If None, it follows
+            from the epochs of the recipe.
+        settings: changes of all recipes.
+        jobs: number of runs at the same time.
+        progress: shows the progress of each run, if `jobs` is 1.
+        loggers: as for `marecg.train.run.train`.
+
+    Returns:
+        A probed run for each run and task, in the order of recipes and seeds.
 
     Raises:
-        UsageError: two recipes have one name, or one has no concepts where those are to be read.
+        UsageError: two recipes have the same name, or a recipe has no concepts but the readout needs them.
         SourceError: a graph can't be read.
     """
     out, corpus = Path(out), Corpus.open(data)
     arms = _arms([_arm(recipe, settings) for recipe in recipes], equal, records, len(corpus))
     folders = {arm.graph: corpus.folder for arm in arms}
     for graph in filter(None, folders):
-        place = out / "corpora" / graph.stem
-        folders[graph] = relabelled(corpus, ecg_ontology.load(graph, corpus.profile), place).folder
+        folder = out / "corpora" / graph.stem
+        folders[graph] = relabelled(corpus, ecg_ontology.load(graph, corpus.profile), folder).folder
     request = request or Request()
-    untaught = [arm.name for arm in arms if arm.config.gscl is None]
-    if request.readout == "concepts" and untaught:
-        remedy = "Leave it out, or take probe.readout=beats"
-        raise UsageError(f"{untaught[0]} trains without GSCL and has no concepts to read", remedy=remedy)
-    cache: TrialCache = {}  # what isn't a run's own is fitted once by each process
+    without_gscl = [arm.name for arm in arms if arm.config.gscl is None]
+    if request.readout == "concepts" and without_gscl:
+        problem = f"readout=concepts needs GSCL, but {without_gscl[0]} trains without it"
+        raise UsageError(problem, remedy="Leave the recipe out, or use --readout beats")
+    cache: TrialCache = {}  # fits that don't depend on the run are made once per process
     opened = [
         request.open(task_named(task) if isinstance(task, str) else task, root)
         for task, root in tasks.items()
@@ -110,13 +121,13 @@ def ablate(
         name = re.sub(r"[^\w.=+@-]", "_", arm.name.replace(FLOPS, "-flops"))
         folder = out / f"{name}-seed{seed}"
 
-        def labelled(what: str) -> AbstractContextManager[Tell]:
-            return progress(f"{arm.name}, seed {seed}: {what}") if jobs == 1 else silent(what)
+        def labelled(title: str) -> AbstractContextManager[Tell]:
+            return progress(f"{arm.name}, seed {seed}: {title}") if jobs == 1 else silent(title)
 
         config = override(arm.config, [f"train.seed={seed}"])
         train(config, folders[arm.graph], folder, progress=labelled, loggers=loggers)
 
-        # One place for features: those that aren't run's own are computed for the first run alone.
+        # All runs use one folder, so that features that don't depend on the run are computed once.
         def probed(task: Sequence[Task]) -> Report:
             return earlier_report(folder, task, request) or evaluate(
                 folder, task, request, features_in=out / "features", progress=labelled, cache=cache
@@ -130,9 +141,10 @@ def ablate(
 
 
 def varied(config: Config, variations: Sequence[str]) -> list[Config]:
-    """Return variations of a recipe, one per combination of values given as `KEY=1,2,3`, named after them.
+    """Return a variation of a recipe for each combination of values. Values are given as `KEY=1,2,3`.
 
-    Raises `ConfigError` where a key is unknown or has no values, or a value is impossible.
+    The name of a variation contains its values. Raises `ConfigError` if a key is unknown or has no values, or
+    if a value is invalid.
 
     Example:
         >>> [each.name for each in varied(by_name("tiny"), ["gscl.sigma=0.5,1"])]
@@ -142,7 +154,7 @@ def varied(config: Config, variations: Sequence[str]) -> list[Config]:
     for text in variations:
         key, _, listed = text.partition("=")
         if not listed:
-            raise ConfigError("has no values", where=f"--vary {text}", remedy="Write KEY=1,2,3")
+            raise ConfigError("must have values, got none", where=f"--vary {text}", remedy="Write KEY=1,2,3")
         values = parsed(f"[{listed}]")
         values = values if isinstance(values, list) else [parsed(text) for text in listed.split(",")]
         axes.append([Change(key, value, f"--vary {text}") for value in values])
@@ -156,7 +168,7 @@ def varied(config: Config, variations: Sequence[str]) -> list[Config]:
 
 
 def earlier_report(folder: Path, rotations: Sequence[Task], request: Request) -> Report | None:
-    """Return a run's existing report if model, task and options are still the same, else None."""
+    """Return a run's existing report, or None if model, task or options have changed."""
     path = folder / "probe" / f"{rotations[0].name}-{request.protocol.name}.json"
     if not (path.is_file() and path.with_suffix(".npz").is_file()):
         return None
@@ -167,39 +179,48 @@ def earlier_report(folder: Path, rotations: Sequence[Task], request: Request) ->
     return report if (report.task_sha256, report.request, report.model_sha256) == same else None
 
 
-def _arm(asked: str | Config, settings: Sequence[str]) -> Arm:
-    """A recipe, `RECIPE`, or `RECIPE@GRAPH` where a graph's file reads the corpus' codes."""
-    if isinstance(asked, Config):
-        return Arm(asked.name, override(asked, settings))
-    recipe, _, graph = asked.rpartition("@")
-    if recipe not in RECIPES and not (recipe and Path(graph).exists()):  # an @ of a file's own
-        config = by_name(asked, settings)
+def _arm(source: str | Config, settings: Sequence[str]) -> Arm:
+    """Return the arm of a recipe, of its name, or of `RECIPE@GRAPH` with the file of a graph."""
+    if isinstance(source, Config):
+        return Arm(source.name, override(source, settings))
+    recipe, _, graph = source.rpartition("@")
+    if recipe not in RECIPES and not (recipe and Path(graph).exists()):  # the name of a file may contain @
+        config = by_name(source, settings)
         return Arm(config.name, config)
     config = by_name(recipe, settings)
     return Arm(f"{config.name}@{Path(graph).stem}", config, Path(graph))
 
 
-def _arms(given: list[Arm], equal: Sequence[Equal], records: int | None, corpus: int) -> list[Arm]:
-    """Return an arm per recipe and budget; one that equal FLOPs change by 5 % at most isn't repeated."""
-    if twice := [name for name, count in Counter(arm.name for arm in given).items() if count > 1]:
-        raise UsageError(f"the recipe {twice[0]} is named twice", remedy="Name it once, with more --seeds")
-    first = given[0].config
+def _arms(recipes: list[Arm], equal: Sequence[Equal], records: int | None, corpus: int) -> list[Arm]:
+    """Return an arm for each recipe and budget.
+
+    If the budgets differ by at most 5 % for a recipe, it has a single arm.
+    """
+    if twice := [name for name, count in Counter(arm.name for arm in recipes).items() if count > 1]:
+        problem = f"recipes must have different names, got {twice[0]} twice"
+        raise UsageError(problem, remedy="Give it once, and use --seeds for more runs")
+    first = recipes[0].config
     arms: list[Arm] = []
-    for arm in given:
+    for arm in recipes:
         alike = arm.config if records is None else equalled(arm.config, first, "records", records, corpus)
         if "records" in equal:
             arms.append(arm._replace(config=alike))
         if "flops" in equal:
             spent = equalled(arm.config, first, "flops", records or records_of(first, corpus), corpus)
             steps = (spent.train.max_steps or 0, alike.train.max_steps)
-            same = arm is given[0] or (steps[1] is not None and abs(steps[0] / steps[1] - 1) <= 0.05)
+            same = arm is recipes[0] or (steps[1] is not None and abs(steps[0] / steps[1] - 1) <= 0.05)
             if not (same and "records" in equal):
                 arms.append(Arm(arm.name + FLOPS, alike if same else spent, arm.graph))
     return arms
 
 
 def records_of(config: Config, corpus: int) -> int:
-    """Return the number of records, counted each time, that a recipe's steps read of a corpus of a size."""
+    """Return the number of records that a recipe reads in all its steps, with repetitions.
+
+    Args:
+        config: the recipe.
+        corpus: number of records in the corpus.
+    """
     train = config.train
     step = train.records_per_step()
     steps = math.ceil(train.max_epochs * corpus / step)
@@ -207,9 +228,14 @@ def records_of(config: Config, corpus: int) -> int:
 
 
 def equalled(config: Config, reference: Config, equal: Equal, records: int, corpus: int) -> Config:
-    """Return the recipe with as many steps as the reference's budget of `records` records allows.
+    """Return a recipe with the number of steps that a budget allows.
 
-    `equal` is the records themselves, or the FLOPs of all training steps together; `corpus` has so many.
+    Args:
+        config: the recipe.
+        reference: recipe that defines the FLOPs of the budget.
+        equal: type of the budget. With `flops`, it is the FLOPs of the reference for `records` records.
+        records: number of records.
+        corpus: number of records in the corpus.
     """
     train = config.train
     if equal == "flops":
@@ -220,9 +246,9 @@ def equalled(config: Config, reference: Config, equal: Equal, records: int, corp
 
 
 def cost_of(run: Path) -> dict[str, float | None]:
-    """Return a run's cost: `records` read, `flops` of all steps, `seconds`; None if unknown.
+    """Return a run's cost: `records` read, `flops` of all steps, and `seconds` of wall time.
 
-    Seconds are wall time since the last resumption, where there was one.
+    An unknown cost is None. If the run was resumed, the seconds are counted from the last resumption.
     """
     try:
         config = Config.model_validate(

@@ -1,10 +1,11 @@
-"""Protocol `attention`: a trained attention pool over the tokens of a frozen encoder.
+"""Protocol `attention`: train an attention pool over the tokens of a frozen encoder.
 
-As attentive probing does (Chen et al. 2024, arXiv:2202.03026; Bardes et al. 2024, arXiv:2404.08471). Each
-class has a query: logit_k = ⟨w_k, Σ_t softmax_t(⟨q_k, K h_t⟩ / √A) V h_t⟩ + b_k. The tokens are the
-patches of H̄. A row that is one vector is one token: what remains there is a linear head, fitted alike.
-Shapes: B, M records, C leads, L samples, T tokens, D width of a token, E = D + 1 with a sign behind it, N
-real tokens, A width of the pool, K classes, F features.
+This is attentive probing (Chen et al. 2024, arXiv:2202.03026; Bardes et al. 2024, arXiv:2404.08471). Each
+class has a query: logit_k = ⟨w_k, Σ_t softmax_t(⟨q_k, K h_t⟩ / √A) V h_t⟩ + b_k. The tokens are the patches
+of H̄. Features that are a single vector count as a single token, for which the pool is a linear classifier.
+
+Shapes: B and M records, C leads, L samples, T tokens, D width of a token, E = D + 1 values of a token with
+its mark (1 for a real token, 0 for padding), A width of the pool, K classes, F features.
 """
 
 import hashlib
@@ -32,10 +33,10 @@ from marecg.model.windows import arranged
 
 TOKENS = f"{ENCODER}, tokens"
 SECONDS = 10
-"""Of a record whose tokens are read."""
+"""Seconds of a record whose tokens are read."""
 WIDTH = 64
 DROPOUT = 0.25
-"""Of the gathered values."""
+"""Dropout of the pooled values."""
 EPOCHS, PATIENCE_EPOCHS = 100, 10
 STEP_RECORDS = 64
 LEARNING_RATE = 1e-3
@@ -44,13 +45,13 @@ SEED = 0
 
 
 class AttentionPool(nn.Module):
-    """Attention pool from tokens [M, T, E], whose last value marks real ones, to logits [M, K]."""
+    """Attention pool from marked tokens [M, T, E] to logits [M, K]."""
 
     mean_D: Tensor
     std_D: Tensor
 
     def __init__(self, x_MTE: Tensor, classes: int, width: int = WIDTH, dropout: float = DROPOUT) -> None:
-        """Standardise as these tokens ask for."""
+        """Initialise the pool. Tokens are standardised by the statistics of `x_MTE`."""
         super().__init__()
         std_D, mean_D = torch.std_mean(x_MTE[..., :-1][x_MTE[..., -1] > 0], 0, correction=0)
         self.register_buffer("mean_D", mean_D)
@@ -72,10 +73,18 @@ class AttentionPool(nn.Module):
 
 
 def choose(train: Part, val: Part, width: int | None = None, epochs: int = EPOCHS) -> Fitted:
-    """Train a pool by AdamW on binary cross-entropy, and keep the epoch with the best macro AUC on val.
+    """Train a pool with AdamW on binary cross-entropy, and keep the epoch with the best macro AUC on val.
 
-    It ends `PATIENCE_EPOCHS` behind that. `width` is D of tokens that lie flat in the features, each with its
-    sign; None where the features are one token. Raises `InputError` where val tells no class.
+    Training stops `PATIENCE_EPOCHS` epochs after the last improvement.
+
+    Args:
+        train: features and labels to train on.
+        val: features and labels for choosing the epoch.
+        width: width D of the tokens in the features; None if the features are a single token.
+        epochs: maximum number of epochs.
+
+    Raises:
+        InputError: no class has both positives and negatives in val.
     """
     check_labels(val.y_MK, "validation")
     x_MTE, y_MK = as_tokens(train.x_MF, width), torch.from_numpy(train.y_MK).float()
@@ -103,7 +112,7 @@ def choose(train: Part, val: Part, width: int | None = None, epochs: int = EPOCH
 
 
 def as_tokens(x_MF: NDArray[np.floating], width: int | None) -> Tensor:
-    """Return features as tokens [M, T, E]; without a width each record is one real token."""
+    """Return features as marked tokens [M, T, E]. If `width` is None, each record is a single token."""
     x = torch.from_numpy(np.asarray(x_MF, np.float32))
     if width is None:
         return torch.cat([x, torch.ones(len(x), 1)], 1)[:, None]
@@ -117,16 +126,13 @@ def _logits(pool: AttentionPool, x_MTE: Tensor) -> Floats:
 
 
 def tokens(name: str, model: MarEcg) -> Method:
-    """Return a method that reads h_rhythm and, flat behind it, the tokens of a record's first ten seconds.
-
-    Each token has a sign behind it: 1, or 0 where the record is shorter.
-    """
+    """Return a method whose features are h_rhythm and the marked tokens of a record's first ten seconds."""
     before, verify = stays_frozen(name, model)
     config, most = model.config, SECONDS * FS
-    width, places = config.width, config.patches(most)
+    width, n_tokens = config.width, config.patches(most)
 
     def compute(signals: Signals) -> NDArray[np.floating]:
-        tokens_BTE = np.zeros((len(signals), places, width + 1), np.float32)
+        tokens_BTE = np.zeros((len(signals), n_tokens, width + 1), np.float32)
         rhythm_BD = np.zeros((len(signals), width), np.float32)
         recordings = (arranged(x_CL[:, :most], FS, LEADS, config) for x_CL in signals)
         for row, read in enumerate(encode(model, recordings, readout="rhythm")):
@@ -154,4 +160,4 @@ ATTENTION = replace(
     reader=tokens,
     row=TOKENS,
 )
-"""Shares and classes as in `strict`; MiniRocket keeps its ridge."""
+"""Protocol `strict` with attention pools. MiniRocket keeps its ridge regression."""

@@ -1,6 +1,6 @@
-"""Rows of an ablation: means over a recipe's seeds, and differences from the first recipe.
+"""Summarise an ablation: means over each recipe's seeds, and differences from the first recipe.
 
-Shapes: S draws of a share, over all runs; M test records, K classes.
+Shapes: S draws of a share over all runs, M test records, K classes.
 """
 
 from collections.abc import Sequence
@@ -17,21 +17,21 @@ from marecg.nn.collapse import COLLAPSED
 from marecg_research.ablate import FLOPS, ProbedRun, cost_of
 
 Column = tuple[str, float]
-"""A task and a share of its training records."""
+"""A task, and a share of its training records."""
 NOTE = (
-    "Macro AUC in percent, averaged over tasks and seeds, from h_rhythm, or from the mean of H where no loss "
-    "trains h_rhythm's pool. Above and below: in how many cells (tasks by shares) the 95 % interval of the "
-    "paired difference to the first recipe lies wholly on one side of zero; in the others the two can't be "
-    "told apart. Records, TFLOPs and seconds are those of a run with equal records, the mean over seeds."
+    "Macro AUC in percent, averaged over tasks and seeds, from h_rhythm, or from the mean of H if no loss "
+    "trains h_rhythm's pool. Above and below: number of cells (tasks by shares) in which the 95 % interval "
+    "of the paired difference from the first recipe is above or below zero. In all other cells, there is no "
+    "significant difference. Records, TFLOPs and seconds are means over the runs with equal records."
 )
 ABSENT = "–"
 
 
 def averaged(probed: Sequence[ProbedRun]) -> pd.DataFrame:
-    """Return a figure per recipe and method, as the mean over the recipe's runs.
+    """Return the scores of each recipe and method, averaged over the recipe's runs.
 
-    Of several runs, `sd` is that over them (n − 1), without an interval. What doesn't depend on the run
-    stands as it was measured, and once.
+    If there are several runs, `sd` is the standard deviation over runs, and there is no interval. Scores that
+    don't depend on the run, for example of baselines, are kept unchanged and listed once.
     """
     scores = tidy(line for probe in probed for line in lines(probe.arm, probe.report))
     figures = []
@@ -40,8 +40,8 @@ def averaged(probed: Sequence[ProbedRun]) -> pd.DataFrame:
         mean = runs.iloc[[0]].assign(h_rank=runs["h_rank"].min())
         if len(runs) > 1 and not alike:
             auc = runs["macro_auc"]
-            apart = dict.fromkeys(("low", "high", *VERSUS), np.nan)
-            mean = mean.assign(macro_auc=auc.mean(), sd=auc.std(), **apart)
+            unknown = dict.fromkeys(("low", "high", *VERSUS), np.nan)
+            mean = mean.assign(macro_auc=auc.mean(), sd=auc.std(), **unknown)
             mean = mean.assign(leaked_records=runs["leaked_records"].max(), seconds=runs["seconds"].sum())
         figures.append(mean)
     return merged(pd.concat([*figures, scores.iloc[:0]]).astype(scores.dtypes))
@@ -50,17 +50,26 @@ def averaged(probed: Sequence[ProbedRun]) -> pd.DataFrame:
 def standings(
     probed: Sequence[ProbedRun], wide: bool = False, resamples: int = RESAMPLES
 ) -> list[dict[str, Any]]:
-    """Return the differences of all recipes, in their order, from the first, by their default readout.
+    """Compare all recipes with the first recipe.
 
     Args:
-        wide: whether the wide readout is compared, and not h_rhythm (or the mean of H where no loss reaches
-            h_rhythm's pool).
+        probed: probed runs, in the order of the recipes.
+        wide: compare the wide readout. If False, compare h_rhythm, or the mean of H if no loss trains the
+            pool of h_rhythm.
+        resamples: number of resamples of the test records.
 
     Returns:
-        Of each its name (`recipe`), what was made `equal`, `runs`, the least effective `rank` of h_rhythm,
-        whether its training saw records that judge it (`leaked`), what its runs took (`ablate.cost_of`),
-        `means` by share (macro AUC in percent over tasks and runs), and `versus_first`: by task and share its
-        macro AUC minus the first's, with the interval of paired resamples of the test records.
+        A dictionary per recipe:
+
+        - `recipe`: its name.
+        - `equal`: the common budget, `records` or `flops`.
+        - `runs`: number of runs.
+        - `rank`: smallest effective rank of h_rhythm.
+        - `leaked`: whether test records were in the training.
+        - `records`, `flops`, `seconds`: total cost of the runs (`ablate.cost_of`).
+        - `means`: macro AUC in percent for each share, averaged over tasks and runs.
+        - `versus_first`: for each task and share, the difference of macro AUC from the first recipe, with its
+          interval over paired resamples.
     """
     scores = averaged(probed)
     first: dict[Column, tuple[Predictions, Floats]] = {}
@@ -73,12 +82,14 @@ def standings(
         row = of_run[of_run["method"] == judged_by(set(of_run["method"]), wide)]
         versus = [
             {
-                "task": task,
-                "fraction": at,
-                **bootstrap(one.y_MK, logits_SMK, first[task, at][1], one.rotation_M, resamples).model_dump(),
+                "task": column[0],
+                "fraction": column[1],
+                **bootstrap(
+                    tested.y_MK, logits_SMK, first[column][1], tested.rotation_M, resamples
+                ).model_dump(),
             }
-            for (task, at), (one, logits_SMK) in cells.items()
-            if (task, at) in first and one.ids == first[task, at][0].ids
+            for column, (tested, logits_SMK) in cells.items()
+            if column in first and tested.ids == first[column][0].ids
         ]
         first = first or cells
         standing.append(
@@ -97,55 +108,56 @@ def standings(
 
 
 def heads_and_lines(standing: Sequence[dict[str, Any]]) -> tuple[list[str], list[list[str]]]:
-    """Return the table's head and a line per recipe; columns of equal FLOPs only if there are such runs."""
-    shares = sorted({at for one in standing for at in one["means"]})
-    by_kind = {
-        f"equal {title}": {one["recipe"]: one for one in standing if one["equal"] == kind}
-        for kind, title in (("records", "records"), ("flops", "FLOPs"))
+    """Return the head of the table, and a line per recipe. Columns of equal FLOPs are optional."""
+    shares = sorted({fraction for row in standing for fraction in row["means"]})
+    by_budget = {
+        f"equal {title}": {row["recipe"]: row for row in standing if row["equal"] == budget}
+        for budget, title in (("records", "records"), ("flops", "FLOPs"))
     }
-    kinds = {kind: of_kind for kind, of_kind in by_kind.items() if of_kind}
-    heads = ["recipe", "runs", *(f"{share(at)}, {kind}" for at in shares for kind in kinds)]
+    budgets = {budget: rows for budget, rows in by_budget.items() if rows}
+    heads = ["recipe", "runs", *(f"{share(fraction)}, {budget}" for fraction in shares for budget in budgets)]
     heads += ["above / below the first", "records", "TFLOPs", "seconds", "rank of h_rhythm"]
     lines = []
-    for name in dict.fromkeys(one["recipe"] for one in standing):
-        one = next(of_kind[name] for of_kind in kinds.values() if name in of_kind)
-        of_name = [of_kind.get(name, {"means": {}}) for of_kind in kinds.values()]
-        means = [_text(row["means"].get(at), "{:.1f}") for at in shares for row in of_name]
-        versus, runs, rank = one["versus_first"], one["runs"], one["rank"]
+    for name in dict.fromkeys(row["recipe"] for row in standing):
+        first = next(rows[name] for rows in budgets.values() if name in rows)
+        of_name = [rows.get(name, {"means": {}}) for rows in budgets.values()]
+        means = [_text(row["means"].get(fraction), "{:.1f}") for fraction in shares for row in of_name]
+        versus, runs, rank = first["versus_first"], first["runs"], first["rank"]
         above, below = sum(pair["low"] > 0 for pair in versus), sum(pair["high"] < 0 for pair in versus)
         costs = (("records", "{:,.0f}", 1), ("flops", "{:,.2f}", 1e12), ("seconds", "{:,.0f}", 1))
-        fallen = " (collapsed)" if rank is not None and rank < COLLAPSED else ""
+        collapsed = " (collapsed)" if rank is not None and rank < COLLAPSED else ""
         lines.append(
             [
-                f"{name}{'†' if one['leaked'] else ''}{fallen}",
+                f"{name}{'†' if first['leaked'] else ''}{collapsed}",
                 str(runs),
                 *means,
                 f"{above} / {below} of {len(versus)}" if versus else ABSENT,
-                *(_text(one[kind] and one[kind] / runs / unit, how) for kind, how, unit in costs),
+                *(_text(first[cost] and first[cost] / runs / unit, form) for cost, form, unit in costs),
                 _text(rank, "{:.1f}"),
             ]
         )
     return heads, lines
 
 
-def _text(value: float | None, how: str) -> str:
-    return ABSENT if value is None else how.format(value)
+def _text(value: float | None, form: str) -> str:
+    return ABSENT if value is None else form.format(value)
 
 
 def _total(costs: Sequence[float | None]) -> float | None:
-    """Return the cost of all runs together; None if one is unknown."""
-    stated = [cost for cost in costs if cost is not None]
-    return sum(stated) if len(stated) == len(costs) else None
+    """Return the total cost of all runs, or None if the cost of a run is unknown."""
+    known = [cost for cost in costs if cost is not None]
+    return sum(known) if len(known) == len(costs) else None
 
 
 def _cells(probed: Sequence[ProbedRun], wide: bool) -> dict[Column, tuple[Predictions, Floats]]:
-    """Return test records and logits [S, M, K] of all runs of a recipe, by task and share."""
+    """Return the test records, and the logits [S, M, K] of all runs of a recipe, by task and share."""
     cells: dict[Column, tuple[Predictions, Floats]] = {}
     for probe in probed:
         loaded = load(probe.folder / "probe" / f"{probe.report.task}-{probe.report.protocol}.npz")
         method = judged_by({name for name, _ in loaded.logits}, wide)
-        for (name, at), logits_SMK in loaded.logits.items():
+        for (name, fraction), logits_SMK in loaded.logits.items():
             if name == method:
-                _, before_SMK = cells.get((probe.report.task, at), (loaded, logits_SMK[:0]))
-                cells[probe.report.task, at] = loaded, np.concatenate([before_SMK, logits_SMK])
+                column = (probe.report.task, fraction)
+                _, before_SMK = cells.get(column, (loaded, logits_SMK[:0]))
+                cells[column] = loaded, np.concatenate([before_SMK, logits_SMK])
     return cells

@@ -1,8 +1,9 @@
-"""MERL's split tables with the labels that its code reads from them.
+"""Write MERL's split tables with the labels that MERL's code reads from them.
 
-MERL's code takes the n-th label column of every file for the n-th class of the training file. The files order
-their columns differently: on the sub task it mislabels three classes of the test part, and a perfect
-classifier scores 93.37. A probe by protocol `merl` on the tables of `write_positional` measures as it does.
+MERL's code takes the n-th label column of each file for the n-th class of the training file. But the order of
+the columns differs between files. On the sub task, three classes of the test part get wrong labels, and a
+perfect classifier has a score of 93.37. To reproduce MERL's scores, probe with the protocol `merl` on the
+tables of `write_positional`.
 """
 
 from pathlib import Path
@@ -15,13 +16,14 @@ from marecg.evaluate.tasks.task import SPLITS
 
 
 def write_positional(splits: Path, out: Path) -> list[Path]:
-    """Write the tables of a folder with the columns of each training file as the names of all columns.
+    """Write the tables in a folder again, with the column names of the training file in each file.
 
-    Raises `InputError` if the folder holds no training file, or a file can't be read.
+    Raises `InputError` if the folder has no training file, or if a file can't be read.
     """
     trained = sorted(splits.rglob(f"*_{SPLITS[0]}.csv"))
     if not trained:
-        raise InputError("holds no split tables", where=splits, remedy="Name the folder of MERL's tables")
+        problem = "must contain split tables, got none"
+        raise InputError(problem, where=splits, remedy="Give the folder of MERL's tables")
     refuse_others(out, lambda _: False)
     with replacing(out) as temporary:
         for path in trained:

@@ -1,7 +1,8 @@
 """Baseline minirocket: MiniRocket and a ridge classifier.
 
-MiniRocket (Dempster et al. 2021, doi:10.1145/3447548.3467231) has ten thousand random convolutions whose
-biases come from training recordings; a linear classifier follows. It is quick and strong. Needs aeon.
+MiniRocket (Dempster et al. 2021, doi:10.1145/3447548.3467231) computes ten thousand random convolutions,
+whose biases come from training recordings. A linear classifier reads them. The baseline is fast and strong.
+It needs the package aeon.
 """
 
 import hashlib
@@ -23,15 +24,18 @@ from marecg.evaluate.tasks.task import TRAIN, Task
 
 KERNELS = 10_000
 FITTED_ON = 256
-"""How many training recordings the biases are taken from."""
+"""Number of training recordings that the biases are computed from."""
 
 
 def minirocket(task: Task) -> Method:
-    """Return MiniRocket as a method, fitted when features are first computed (needs aeon)."""
+    """Return MiniRocket as a method. It is fitted when its features are computed for the first time.
+
+    Raises `UsageError` if aeon isn't installed.
+    """
     try:
         convolutions = import_module("aeon.transformations.collection.convolution_based")
     except ImportError as error:
-        problem = "the baseline minirocket needs aeon"
+        problem = "the baseline minirocket needs aeon, which isn't installed"
         raise UsageError(problem, remedy="Run pip install aeon") from error
     use_own_threads()
     rows = np.sort(np.random.default_rng(SEED).permutation(task.row_M[task.split_M == TRAIN])[:FITTED_ON])
@@ -47,15 +51,15 @@ def minirocket(task: Task) -> Method:
 
 
 def use_own_threads() -> None:
-    """Let numba use its own thread pool, unless it has already started another.
+    """Let numba use its own thread pool, unless it has already started another pool.
 
-    By default it takes OpenMP's, which are torch's too. Each then sets their number for itself, and the
-    encoder, which works in turns with it, waits while they are made anew.
+    By default, numba shares OpenMP's threads with torch. Each library then sets its own number of threads,
+    and the threads are started again whenever MiniRocket and the encoder take turns.
     """
     numba = import_module("numba")
     try:
         numba.threading_layer()
-    except ValueError:  # its way of saying that no parallel loop has run yet
+    except ValueError:  # raised if no parallel loop has run yet
         numba.config.THREADING_LAYER = "workqueue"
 
 
@@ -69,7 +73,7 @@ def _lazily(transform: Any, task: Task, rows: NDArray[np.int64]) -> Callable[[Si
                 fitted.append(transform.fit(slow_signals(_readable(task, rows))))
             return np.asarray(fitted[0].transform(slow_signals(signals)), np.float32)
         finally:
-            torch.set_num_threads(threads)  # where numba had begun with OpenMP, it sets torch's number too
+            torch.set_num_threads(threads)  # if numba uses OpenMP, it has changed torch's number of threads
 
     return compute
 
@@ -80,5 +84,5 @@ def _readable(task: Task, rows: NDArray[np.int64]) -> Signals:
         try:
             signals.append(finite(task.recordings.read(row)))
         except RecordError:
-            continue  # the probe names it when it comes to it
+            continue  # the probe reports unreadable records
     return signals

@@ -1,8 +1,8 @@
-"""Control graphs with deliberate errors, which show a model's debt to the real graph.
+"""Make control graphs with deliberate errors, which show how much a model benefits from the real graph.
 
-Each is an ontology of its own: another IRI, concepts below it, so another sha256, and a title that says so.
-Concepts keep their indices, abbreviations, labels and texts, and codes their leaves; only edges change.
-Under the rule `most-specific`, which reads subtypes, so does c* of .6 to 6 % of the coded records.
+Each control is a separate ontology with another IRI, hash and title. Only edges change: concepts keep their
+indices, abbreviations, labels and texts, and codes keep their leaves. The rule `most-specific` reads
+subtypes, so with this rule, the primary concept of 0.6 to 6 % of the coded records also changes.
 
 Example:
     >>> import ecg_ontology
@@ -26,13 +26,13 @@ from ecg_ontology.graph.enumeration import lock_of
 from ecg_ontology.ontology import Ontology
 
 _COPIED_FIELDS = ("official", "abbreviations", "misstatements", "shapes", "unread")
-"""What a control has of the real draft as it is; it is exported to no hospital, so it has no crosswalks."""
+"""Fields of the real draft that are copied. Cross-references aren't, because a control is never exchanged."""
 
 
 def control_of(onto: Ontology, name: str) -> Ontology:
-    """Return the control of a name: ``shuffle=SEED``, ``flat``, or ``drop=KIND,KIND``.
+    """Return a control by name: ``shuffle=SEED``, ``flat``, or ``drop=KIND,KIND``.
 
-    Raises `UsageError` where it isn't one of these, or as the function of that control.
+    Raises `UsageError` if the name is unknown, or if the control can't be made.
     """
     change, _, value = name.partition("=")
     if name == "flat":
@@ -43,22 +43,22 @@ def control_of(onto: Ontology, name: str) -> Ontology:
     if change == "drop" and words.keys() <= {*Kind}:
         return without(onto, [Kind(word) for word in words])
     droppable = ", ".join(kind for kind in Kind if kind is not Kind.family)
-    remedy = f"Write shuffle=SEED, flat, or drop=KIND,KIND, of {droppable}"
-    raise UsageError(f"{name!r} isn't a control", remedy=remedy)
+    remedy = f"Write shuffle=SEED, flat, or drop=KIND,KIND with kinds from {droppable}"
+    raise UsageError(f"unknown control {name!r}", remedy=remedy)
 
 
 def shuffled(onto: Ontology, seed: int) -> Ontology:
-    """Exchange the places of leaves: the same graph and D over permuted concepts.
+    """Permute the leaves. The graph has the same shape, and D is the same for permuted concepts.
 
-    Raises `UsageError` where this seed leaves the graph as it is, as it must where there is one leaf.
+    Raises `UsageError` if the permutation doesn't change the graph.
     """
     draft = onto.draft
     leaves = [concept.iri for concept in draft.concepts if concept.tier is Tier.leaf]
     permuted = random.Random(seed).sample(leaves, len(leaves))  # noqa: S311 (no secret is drawn)
-    place = dict(zip(leaves, permuted, strict=True))
-    relations = tuple(_moved(relation, place) for relation in draft.relations)
+    new_iri = dict(zip(leaves, permuted, strict=True))
+    relations = tuple(_moved(relation, new_iri) for relation in draft.relations)
     if _edges(relations) == _edges(draft.relations):
-        raise UsageError(f"the seed {seed} leaves the graph as it is", remedy="Take another one")
+        raise UsageError(f"the seed {seed} doesn't change the graph", remedy="Use another seed")
     return _control(draft, relations, f"shuffle-{seed}", f"leaves exchanged by seed {seed}")
 
 
@@ -68,14 +68,15 @@ def flat(onto: Ontology) -> Ontology:
 
 
 def without(onto: Ontology, kinds: Collection[Kind], *, name: str = "") -> Ontology:
-    """Drop all edges of given kinds; `family` stays, because leaves need a root.
+    """Drop all edges of some kinds. Edges of families can't be dropped, because leaves need a root.
 
-    The new IRI ends in `name`, else in the kinds. Raises `UsageError` where the graph has no such edge.
+    The new IRI ends in `name`, or in the kinds if `name` is empty. Raises `UsageError` if the graph has no
+    edge of these kinds.
     """
     draft = onto.draft
     names = " and ".join(kind.value for kind in kinds)
     if Kind.family in kinds:
-        raise UsageError("every leaf needs its family", remedy="Drop another kind of edge")
+        raise UsageError("edges of families can't be dropped", remedy="Drop another kind of edge")
     relations = tuple(relation for relation in draft.relations if relation.kind not in kinds)
     if len(relations) == len(draft.relations):
         raise UsageError(f"the graph has no {names} edge to drop")
@@ -83,15 +84,15 @@ def without(onto: Ontology, kinds: Collection[Kind], *, name: str = "") -> Ontol
     return _control(draft, relations, name, f"without its {names} edges")
 
 
-def _control(draft: Draft, relations: tuple[DraftRelation, ...], name: str, how: str) -> Ontology:
-    """The draft with these edges under a name of its own, its codes' roots and its lock made to fit."""
+def _control(draft: Draft, relations: tuple[DraftRelation, ...], name: str, change: str) -> Ontology:
+    """Return the ontology of a draft with other edges. The roots of codes and the lock are updated."""
     header = draft.header
     iri = f"{header.iri}/control/{name}"
     renamed = {concept.iri: f"{iri}#{concept.iri.rpartition('#')[2]}" for concept in draft.concepts}
     origin = {
         "iri": iri,
-        "title": f"{header.title}, {how}: a control, not for use",
-        "provenance": (*header.provenance, f"Made wrong on purpose, from {header.iri}: {how}."),
+        "title": f"{header.title}, {change}: a control, not for use",
+        "provenance": (*header.provenance, f"Made wrong on purpose, from {header.iri}: {change}."),
     }
     perturbed = Draft(
         header=header.model_copy(update=origin),
@@ -107,13 +108,13 @@ def _control(draft: Draft, relations: tuple[DraftRelation, ...], name: str, how:
     return Ontology(closed.model_copy(update={"lock": lock_of(closed)}), where=iri)
 
 
-def _moved(relation: DraftRelation, place: Mapping[str, str]) -> DraftRelation:
-    subject, end = (place.get(iri, iri) for iri in (relation.subject, relation.object))
+def _moved(relation: DraftRelation, new_iri: Mapping[str, str]) -> DraftRelation:
+    subject, end = (new_iri.get(iri, iri) for iri in (relation.subject, relation.object))
     return DraftRelation(kind=relation.kind, subject=subject, object=end)
 
 
 def _closed(draft: Draft) -> tuple[RoutingRow, ...]:
-    """The rows, where a code that names leaves names their families as they are now, and no other root."""
+    """Return the rows of the routing, in which each code with leaves has exactly their current families."""
     family = draft.families
     roots = {concept.iri for concept in draft.concepts if concept.tier is Tier.root}
     rows: dict[tuple[str, str], list[RoutingRow]] = defaultdict(list)
@@ -132,4 +133,4 @@ def _closed(draft: Draft) -> tuple[RoutingRow, ...]:
 
 
 def _edges(relations: Collection[DraftRelation]) -> set[tuple[str, str, str]]:
-    return {(one.kind.value, one.subject, one.object) for one in relations}
+    return {(relation.kind.value, relation.subject, relation.object) for relation in relations}

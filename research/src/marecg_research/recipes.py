@@ -1,6 +1,6 @@
-"""Recipes of other methods and of controls, on our encoder, records and epochs.
+"""Define recipes of other methods and of controls, with our encoder, records and epochs.
 
-research/comparators/comparison.md says what each takes over from its paper and where it differs.
+research/comparators/comparison.md compares each method with its paper.
 """
 
 from collections.abc import Callable
@@ -15,14 +15,14 @@ from marecg_research.comparators import COMPARATORS
 from marecg_research.comparators.labels import LabelsConfig
 
 STEP_RECORDS = 64
-"""Records per step of every method that contrasts records or reads the batch's statistics."""
+"""Records per step of the methods that contrast records or use statistics of the batch."""
 HEADS = {
     **{"hidden": 128, "outputs": 64, "prototypes": 256},
     **{"width": 32, "depth": 1, "heads": 2, "momentum": 0.99},
 }
-"""Values of a small method's heads; its slow network follows sooner, because its run is short."""
+"""Settings of the heads of small methods. The momentum is lower, because runs are short."""
 METHODS = tuple(name for name in COMPARATORS if name != "labels")
-"""Those of others; `labels` is a control."""
+"""Names of published methods. `labels` is a control."""
 
 
 def labels() -> Config:
@@ -31,18 +31,18 @@ def labels() -> Config:
 
 
 def sigma0() -> Config:
-    """Return C1 with GSCL on targets of active leaves alone, without reach over the graph."""
+    """Return C1 with GSCL whose σ is so small that targets contain only the active leaves."""
     config = c1_gscl()
     return config.derived(name="c1-sigma0", gscl=changed(config.gscl, sigma=0.01))
 
 
 def random() -> Config:
-    """Return C1 with GSCL on permuted codes, so that records have other records' codes."""
+    """Return C1 with GSCL on permuted codes: each record has the codes of another record."""
     return c1_gscl().derived(name="c1-random", sampling=SamplingConfig(codes_permuted=0))
 
 
 def supervised() -> Config:
-    """Return a recipe with codes as independent labels alone, on augmented, unmasked records."""
+    """Return a recipe that only learns independent labels, on augmented records without masks."""
     return c1().derived(
         name="supervised",
         ar=None,
@@ -52,22 +52,22 @@ def supervised() -> Config:
 
 
 def method(name: str) -> Config:
-    """Return a recipe of one method alone; MAE and ST-MEM mask three quarters, as in their papers."""
+    """Return the recipe of a method. MAE and ST-MEM mask three quarters, as in their papers."""
     settings = COMPARATORS[name]()
-    alone = {"name": name, "ar": None, name: settings}
+    changes = {"name": name, "ar": None, name: settings}
     if isinstance(settings, NarrowConfig):
-        return c1().derived(**alone, masking=MaskingConfig(ratio=0.75))
+        return c1().derived(**changes, masking=MaskingConfig(ratio=0.75))
     batches = {"batch_size": STEP_RECORDS, "global_batch_size": STEP_RECORDS}
-    return c1().derived(**alone, train=c1().train.model_copy(update=batches))
+    return c1().derived(**changes, train=c1().train.model_copy(update=batches))
 
 
 def _sized(size: Callable[[Callable[[], Config], str], Config], name: str) -> Config:
-    """A method at another size, with heads to match and as many records per step as it needs."""
+    """Return the recipe of a method at another size, with smaller heads and enough records per step."""
     full = method(name)
     config = size(lambda: full, f"{size.__name__}-{name}")
     settings = full.objectives[name]
     narrow = {key: value for key, value in HEADS.items() if key in type(settings).model_fields}
-    if name in ("simsiam", "astcl"):  # whose predictors are a quarter of the projection, at every size
+    if name in ("simsiam", "astcl"):  # at every size, the predictor is a quarter as wide as the projection
         narrow["hidden"] = HEADS["outputs"] // 4
     records = max(config.train.batch_size, full.train.batch_size)
     return config.derived(
@@ -78,7 +78,7 @@ def _sized(size: Callable[[Callable[[], Config], str], Config], name: str) -> Co
 
 
 def _tiny(control: Callable[[], Config], name: str) -> Config:
-    """A control at the size of `tiny`, where what stands in GSCL's place weighs as GSCL does there."""
+    """Return a control at the size of `tiny`. Independent labels have the weight that GSCL has there."""
     full, config = control(), tiny(control, name)
     if "labels" in full.objectives and full.ar is not None:
         return config.derived(labels=changed(full.objectives["labels"], weight=2.0))
@@ -94,4 +94,4 @@ COMPARISON: dict[str, Callable[[], Config]] = {
     "small-labels": partial(small, labels, "small-labels"),
     **{f"tiny-{make.__name__}": partial(_tiny, make, f"tiny-{make.__name__}") for make in CONTROLS},
 }
-"""Every method and control by its name, at the size of C1 and as `small-…` and `tiny-…`."""
+"""All methods and controls by name: at the size of C1, as `small-…`, and as `tiny-…`."""

@@ -1,11 +1,12 @@
-"""Baseline S4: a small network of diagonal state spaces, trained end to end on the labels.
+"""Baseline S4: train a small network of diagonal state spaces end to end on the labels.
 
-S4D (Gu, Gupta, Goel & Ré 2022, arXiv:2206.11893), both ways in time; Mehari & Strodthoff (2023,
-arXiv:2308.15291) found S4 ahead of convolutions on ECGs. This one is narrower than theirs, and reads samples
-by fours. It stands where the ResNet stands: the same signals, shares and epochs.
+The network is a bidirectional S4D (Gu, Gupta, Goel & Ré 2022, arXiv:2206.11893). Mehari & Strodthoff (2023,
+arXiv:2308.15291) found that S4 is better than convolutions on ECGs. This network is narrower than theirs, and
+a step reads four samples. Signals, shares and epochs are the same as for the baseline resnet1d.
 
-A channel is a linear state space: s' = A s + u, y = Re(C s), with diagonal A. Its response to one sample is a
-sum of damped oscillations, so over a record it is a convolution, which an FFT computes at once.
+A channel is a linear state space: s' = A s + u, y = Re(C s), with diagonal A. Its response to a sample is a
+sum of damped oscillations. So its response to a record is a convolution, which is computed by FFT.
+
 Shapes: B records, C leads, N samples at 100 Hz, L steps, W channels, G = 2 directions, P poles, K classes.
 """
 
@@ -22,14 +23,14 @@ from marecg.evaluate.tasks.task import Task
 
 WIDTH, LAYERS, POLES = 64, 4, 8
 STRIDE = 4
-"""Samples of a step, 40 ms: twelve leads of four samples fit into the channels."""
+"""Samples per step (40 ms). A step has fewer values, 12 × 4, than the network has channels."""
 DROPOUT = 0.2
 STEPS = (1e-3, 1e-1)
-"""Between which the channels' time steps are drawn: some remember a beat, others the record."""
+"""Range of the channels' initial time steps. The memory of a channel is between a beat and the record."""
 
 
 class StateSpace(nn.Module):
-    """Diagonal state space per channel and direction: [B, W, L] → [B, W, L]."""
+    """Diagonal state space for each channel and direction, from [B, W, L] to [B, W, L]."""
 
     def __init__(self, width: int, poles: int) -> None:
         super().__init__()
@@ -47,23 +48,23 @@ class StateSpace(nn.Module):
         return rate_GWP, torch.view_as_complex(self.output_GWP2) * (rate_GWP.exp() - 1) / pole_GWP
 
     def kernel(self, length: int) -> Tensor:
-        """Return each channel's response to one sample, [G, W, L]: the Vandermonde matrix of exp(Δ A)."""
+        """Return each channel's response to a sample, [G, W, L], by the Vandermonde matrix of exp(Δ A)."""
         rate_GWP, output_GWP = self.discretised()
         powers_GWPL = (rate_GWP[..., None] * torch.arange(length, device=rate_GWP.device)).exp()
         return torch.einsum("gwp,gwpl->gwl", output_GWP, powers_GWPL).real
 
     def forward(self, u_BWL: Tensor) -> Tensor:
-        """Convolve with the past and this sample by one kernel, and with the future by another."""
+        """Convolve past and present samples with one kernel, and future samples with the other kernel."""
         length = u_BWL.shape[-1]
         past_WL, future_WL = self.kernel(length)
-        both_W2L = torch.cat([past_WL, future_WL.flip(-1)], -1)  # behind the padding lies what is before 0
+        both_W2L = torch.cat([past_WL, future_WL.flip(-1)], -1)  # the FFT is circular: −1 is the last index
         spectrum = torch.fft.rfft(u_BWL, 2 * length) * torch.fft.rfft(both_W2L)
         convolved_BWL: Tensor = torch.fft.irfft(spectrum, 2 * length)[..., :length]
         return convolved_BWL + self.skip_W[:, None] * u_BWL
 
 
 class Block(nn.Module):
-    """State space and a gated map of the channels, behind a norm and beside a shortcut."""
+    """Residual block: norm, state space, and a gated map of the channels."""
 
     def __init__(self, width: int) -> None:
         super().__init__()
@@ -73,13 +74,13 @@ class Block(nn.Module):
         self.dropout = nn.Dropout(DROPOUT)
 
     def forward(self, x_BLW: Tensor) -> Tensor:
-        """Return the block's features, [B, L, W] → [B, L, W]."""
+        """Return the block's features [B, L, W] for features [B, L, W]."""
         y_BLW = self.space(self.norm(x_BLW).transpose(1, 2)).transpose(1, 2)
         return x_BLW + self.dropout(self.mix(y_BLW))  # type: ignore[no-any-return]
 
 
 class S4(nn.Module):
-    """Network of state spaces: signals [B, C, N] in mV, of any length from one step on, → logits [B, K]."""
+    """Network of state spaces from signals [B, C, N] in mV to logits [B, K]. N is at least `STRIDE`."""
 
     def __init__(self, classes: int, width: int = WIDTH, layers: int = LAYERS) -> None:
         super().__init__()
@@ -90,11 +91,11 @@ class S4(nn.Module):
         self.classify = nn.Linear(width, classes)
 
     def forward(self, x_BCN: Tensor) -> Tensor:
-        """Return the logits, from the mean over time."""
+        """Return the logits, which are computed from the mean over time."""
         h_BLW = self.blocks(self.steps(x_BCN).transpose(1, 2))
         return self.classify(h_BLW.mean(1))  # type: ignore[no-any-return]
 
 
 def s4(_task: Task) -> Method:
-    """Return the S4 baseline for a task, as `marecg probe --baseline` requests it."""
+    """Return the baseline S4 for `marecg probe --baseline`. It is the same for all tasks."""
     return supervised("S4", partial(choose_network, S4))

@@ -84,7 +84,9 @@ def test_a_batch_of_one_has_no_statistics(batch):
     rows = torch.tensor([0])
     fields = {name: getattr(batch, name)[rows] for name in ("rows_B", "d_BCL", "n_valid_B")}
     one = batch._replace(supervision=batch.supervision.rows(rows), **fields)
-    with pytest.raises(ConfigError, match=r"train\.batch_size: needs the statistics of a batch"):
+    with pytest.raises(
+        ConfigError, match=r"train\.batch_size: must be at least 2, because the method uses statistics"
+    ):
         run(network("tiny-byol"), one)
 
 

@@ -148,10 +148,10 @@ def test_what_cannot_be_compared_is_said_before_anything_is_computed(corpus, bas
         experiment([], corpus, tmp_path, Design(test_source="nowhere"))
     wider = MarEcg(override(by_name("tiny-c1"), ["model.width=32"]).model).eval()
     wider.save_pretrained(tmp_path / "wider")
-    with pytest.raises(EcgError, match="wider: has another shape than"):
+    with pytest.raises(EcgError, match="wider: must have the same model config as"):
         experiment([bases[0], tmp_path / "wider"], corpus, tmp_path / "out", HEADS)
     monkeypatch.setattr(whole, "TESTED", 100)
-    with pytest.raises(EcgError, match=r"no finding with at most 40 .* has 100 or more of the 18"):
+    with pytest.raises(EcgError, match=r"at most 40 training records must have at least 100 of the 18"):
         experiment(bases, corpus, tmp_path / "out", HEADS)
     monkeypatch.setattr(whole, "TESTED", 2)
     monkeypatch.setattr(whole, "signals_sha256", lambda _: "another")

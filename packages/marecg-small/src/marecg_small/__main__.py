@@ -1,4 +1,4 @@
-"""`python -m marecg_small` prints where the example lies, for `marecg predict` and its like."""
+"""Print the path of the example, for use in `marecg predict "$(python -m marecg_small)"`."""
 
 from marecg_small import EXAMPLE
 

@@ -1,6 +1,6 @@
-"""Other methods on our encoder and corpus, a file per method or pair of methods.
+"""Implement other methods with our encoder and corpus.
 
-research/comparators/comparison.md shows what differs from their papers.
+research/comparators/comparison.md lists the differences from their papers.
 """
 
 from marecg.objectives.objective import ObjectiveConfig
@@ -30,4 +30,4 @@ COMPARATORS: dict[str, type[ObjectiveConfig]] = {
     "cpc": CpcConfig,
     "labels": LabelsConfig,
 }
-"""The values of each by the name that recipes have for it."""
+"""Settings of each method, by its name in recipes."""

@@ -1,7 +1,7 @@
-"""ASTCL: Adversarial Spatiotemporal Contrastive Learning for Electrocardiogram Signals (Wang et al. 2024).
+"""ASTCL: Wang et al., Adversarial Spatiotemporal Contrastive Learning for Electrocardiogram Signals, 2024.
 
-IEEE TNNLS 35(10), doi:10.1109/TNNLS.2023.3272153. Made after what its abstract says of the method: the text
-is not open.
+IEEE TNNLS 35(10), doi:10.1109/TNNLS.2023.3272153. The method is implemented from the abstract, because the
+text isn't openly available.
 
 Shapes: B batch, T patches, C leads, D width, K projection width.
 """
@@ -24,10 +24,10 @@ from marecg_research.comparators.two_views import over_batch
 
 
 class AstclConfig(ObjectiveConfig):
-    """Adversarial invariance to noise, and prediction between views without negatives.
+    """Settings of ASTCL: adversarial invariance to noise, and prediction between views without negatives.
 
-    One view has noise added, the other is freed of it; a record counts as a patient. The past is encoded
-    alone: our encoder sees both ways, and would tell what it is asked for.
+    Noise is added to one view, and removed from the other view. Each record counts as another patient. Our
+    encoder is bidirectional. So the past is encoded separately, and the future isn't visible.
     """
 
     captions = {
@@ -39,18 +39,18 @@ class AstclConfig(ObjectiveConfig):
     lambda_adversarial: float = chosen(1.0, "the abstract names no weights", ge=0)
     lambda_spatiotemporal: float = chosen(1.0, "the abstract names no weights", ge=0)
     lambda_patient: float = chosen(1.0, "the abstract names no weights", ge=0)
-    reversal: float = chosen(0.1, "how hard the encoder plays against the discriminator; 1 is as hard", ge=0)
-    outputs: int = chosen(2048, "the projection, as in SimSiam, whose stop-gradient it shares", gt=0)
-    hidden: int = chosen(512, "discriminator and predictors, as SimSiam's predictor", gt=0)
+    reversal: float = chosen(0.1, "weight of the reversed gradient for the encoder", ge=0)
+    outputs: int = chosen(2048, "width of the projection, as in SimSiam, which also stops gradients", gt=0)
+    hidden: int = chosen(512, "width of discriminator and predictors, as in SimSiam", gt=0)
 
     def flops(self, shape: ModelConfig, window_patches: int) -> Flops:
-        """Return the cost of the second view, and of the first half of both."""
+        """Return the cost of the second view, and of the first halves of both views."""
         half = shape.context_patches // 2
         return Flops(encoder_flops(shape) + 2 * encoder_flops(shape, max(1, half)), 0)
 
 
 class Astcl(Objective, of=AstclConfig):
-    """Prediction between noisy and denoised views, which a discriminator must not be able to tell apart."""
+    """Predict between noisy and denoised views, which a discriminator shouldn't be able to distinguish."""
 
     reaches = frozenset({"pool"})
     settings: AstclConfig
@@ -85,20 +85,23 @@ class Astcl(Objective, of=AstclConfig):
 
     @staticmethod
     def _halves(view: Pass) -> tuple[Tensor, Tensor]:
-        """Every lead's mean over its first half, encoded alone, and over its second, [B, C, D] each."""
+        """Return each lead's means over the separately encoded first half, and over the second half.
+
+        Both are [B, C, D].
+        """
         half = max(1, view.h_BTCD.shape[1] // 2)
         past_BTCD, future_BTCD = view.part(0, half), view.h_BTCD[:, half:]
         return _mean(past_BTCD, view.real_BT[:, :half]), _mean(future_BTCD, view.real_BT[:, half:])
 
 
 def _mean(h_BTCD: Tensor, real_BT: Tensor) -> Tensor:
-    """Every lead's mean over the patches that hold no padding, [B, C, D]."""
+    """Return each lead's mean over the patches without padding, [B, C, D]."""
     weight_BT11 = real_or_all(real_BT)[..., None, None].to(h_BTCD.dtype)
     return (h_BTCD * weight_BT11).sum(1) / weight_BT11.sum(1)
 
 
 def adversarial_loss(noisy_B: Tensor, clear_B: Tensor) -> Tensor:
-    """Return the cross-entropy of a discriminator that detects the noisy view."""
+    """Return the cross-entropy of the discriminator's logits for noisy and denoised views."""
     terms = (
         binary_cross_entropy_with_logits(noisy_B, torch.ones_like(noisy_B)),
         binary_cross_entropy_with_logits(clear_B, torch.zeros_like(clear_B)),

@@ -1,4 +1,4 @@
-"""CLOCS: Contrastive Learning of Cardiac Signals Across Space, Time and Patients (Kiyasseh et al. 2021).
+"""CLOCS: Kiyasseh et al., Contrastive Learning of Cardiac Signals Across Space, Time, and Patients, 2021.
 
 Shapes: B batch, T patches, C leads, D width.
 """
@@ -14,10 +14,10 @@ from marecg.settings import chosen
 
 
 class ClocsConfig(ObjectiveConfig):
-    """Contrastive multi-segment coding, CMSC (arXiv:2005.13249), of a record's halves.
+    """Settings of CLOCS with contrastive multi-segment coding, CMSC (arXiv:2005.13249).
 
-    Every record counts as a patient of its own: the prepared corpus doesn't know patients. Its other codings
-    contrast leads, which an encoder that attends across them does not keep apart.
+    Each record counts as another patient. The other codings of CLOCS contrast leads. They aren't possible
+    with our encoder, which attends across leads.
     """
 
     captions = {"clocs": "contrast of a record's two halves with other records"}
@@ -25,18 +25,21 @@ class ClocsConfig(ObjectiveConfig):
     tau: float = chosen(0.1, "CLOCS's temperature", gt=0)
 
     def flops(self, shape: ModelConfig, window_patches: int) -> Flops:
-        """Return the cost of the halves in place of the masked pass, and of the whole without gradient."""
+        """Return the cost of a pass over the whole record without gradients.
+
+        The two halves cost as much as the masked pass that they replace.
+        """
         return Flops(0, encoder_flops(shape))
 
 
 class Clocs(Objective, of=ClocsConfig):
-    """Contrast of h_rhythm of a record's halves, in both directions."""
+    """Contrast h_rhythm of the two halves of a record, in both directions."""
 
     reaches = frozenset({"pool"})
     settings: ClocsConfig
 
     def losses(self, views: Views) -> Losses:
-        """Return the loss `clocs`, from separately encoded halves."""
+        """Return the loss `clocs` of separately encoded halves."""
         view = views.clean()
         patches = view.h_BTCD.shape[1]
         half = patches // 2
@@ -50,5 +53,5 @@ class Clocs(Objective, of=ClocsConfig):
 
 
 def clocs_loss(first_BD: Tensor, second_BD: Tensor, tau: float) -> Tensor:
-    """Return InfoNCE, averaged over both directions: each half has to find its record's other half."""
+    """Return InfoNCE between the two halves of records, averaged over both directions."""
     return (info_nce(first_BD, second_BD, tau) + info_nce(second_BD, first_BD, tau)) / 2

@@ -1,6 +1,6 @@
 """CPC: van den Oord, Li & Vinyals, Representation Learning with Contrastive Predictive Coding, 2018.
 
-Shapes: B batch, T patches, C leads, D width, H horizons, N futures of the whole batch.
+Shapes: B batch, T patches, C leads, D width, H horizons, N latents of the whole batch.
 """
 
 import torch
@@ -18,11 +18,11 @@ from marecg.settings import chosen
 
 
 class CpcConfig(ObjectiveConfig):
-    """Contrastive predictive coding (arXiv:1807.03748): a record's next latents among all of the batch.
+    """Settings of CPC (arXiv:1807.03748), which predicts a record's next latents.
 
-    Our encoder sees both ways, so it is causal by what it is given: the context is h_rhythm of the past
-    alone, in place of a recurrent network's state, and a latent is H̄ of one later patch alone, in place of
-    a convolution's output. Past and patches are each scaled by themselves, as records are.
+    Our encoder is bidirectional. So past and later patches are encoded separately. The context is h_rhythm of
+    the past, instead of a recurrent network's state. A latent is H̄ of a single later patch, instead of a
+    convolution's output. The past and each patch are scaled separately.
     """
 
     captions = {"cpc": "a record's next patches among all of the batch, told from its past"}
@@ -30,12 +30,15 @@ class CpcConfig(ObjectiveConfig):
     steps: int = chosen(12, "CPC's on speech, and Mehari & Strodthoff's on ECGs (arXiv:2103.12676)", gt=0)
 
     def flops(self, shape: ModelConfig, window_patches: int) -> Flops:
-        """Return the cost of past and patches in place of the masked pass, and the whole without gradient."""
+        """Return the cost of a pass over the whole record without gradients.
+
+        The past and the patches cost about as much as the masked pass that they replace.
+        """
         return Flops(0, encoder_flops(shape))
 
 
 class Cpc(Objective, of=CpcConfig):
-    """Contrast of the latents that a linear map per horizon predicts from the context with the true ones."""
+    """Contrast predicted latents with true latents. Each horizon has a linear map from the context."""
 
     reaches = frozenset({"pool"})
     settings: CpcConfig
@@ -43,7 +46,7 @@ class Cpc(Objective, of=CpcConfig):
     def __init__(self, settings: CpcConfig, parts: Parts) -> None:
         super().__init__(settings, parts)
         shape = parts.shape
-        self.ahead = -(-shape.patch // shape.stride)  # so many patches on, one shares no sample with this
+        self.ahead = -(-shape.patch // shape.stride)  # patches with this distance have no common samples
         self.horizons = max(1, min(settings.steps, shape.context_patches - self.ahead))
         self.predictors = nn.ModuleList(
             nn.Linear(shape.width, shape.width, bias=False) for _ in range(self.horizons)
@@ -51,16 +54,16 @@ class Cpc(Objective, of=CpcConfig):
         self.predictors.apply(init_linear)
 
     def losses(self, views: Views) -> Losses:
-        """Return the loss `cpc`, from one moment drawn for the batch."""
+        """Return the loss `cpc`. The end of the past is drawn once for the whole batch."""
         view = views.clean()
         moments = view.h_BTCD.shape[1] - self.ahead - self.horizons + 1
         draw = torch.rand((), generator=views.generator, device=views.generator.device)
         now = 1 + int(draw * moments)
         context_BD = view.pooled(view.part(0, now), view.real_BT[:, :now])
         first = now - 1 + self.ahead
-        to_come = range(first, first + self.horizons)
+        future = range(first, first + self.horizons)
         predicted_BHD = torch.stack([predict(context_BD) for predict in self.predictors], 1)
-        latent_BHD = torch.cat([lead_mean(view.part(patch, patch + 1)) for patch in to_come], 1)
+        latent_BHD = torch.cat([lead_mean(view.part(patch, patch + 1)) for patch in future], 1)
         real_BH = view.real_BT[:, first : first + self.horizons]
         every = [views.all_ranks(part.flatten(1)) for part in (predicted_BHD, latent_BHD)]
         real_BH = views.all_ranks(real_BH.to(every[0].dtype)) > 0
@@ -70,10 +73,10 @@ class Cpc(Objective, of=CpcConfig):
 
 @in_float32
 def cpc_loss(predicted_BHD: Tensor, latent_BHD: Tensor, real_BH: Tensor) -> Tensor:
-    """Return InfoNCE: each prediction has to find its latent among those of all records and horizons (eq. 4).
+    """Return InfoNCE between predictions and latents (eq. 4).
 
-    Its negatives are the record's own other latents and those of the others. Latents of padding are neither
-    asked for nor compared with; where all are, the loss is zero.
+    The negatives of a prediction are all other latents of the batch. Latents of padding are left out. If all
+    latents are padding, the loss is zero.
     """
     predicted_ND, latent_ND = predicted_BHD[real_BH], latent_BHD[real_BH]
     logits_NN = predicted_ND @ latent_ND.T

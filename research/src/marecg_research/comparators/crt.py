@@ -1,9 +1,11 @@
-"""CRT, reconstruction of signal and spectrum: Zhang et al., IEEE TNNLS 2023, arXiv:2205.09928.
+"""CRT: reconstruction of dropped patches of signal and spectrum.
 
-Self-Supervised Time Series Representation Learning via Cross Reconstruction Transformer.
+Zhang et al., Self-Supervised Time Series Representation Learning via Cross Reconstruction Transformer, IEEE
+TNNLS 2023, arXiv:2205.09928. Signal and spectrum are reconstructed from visible patches.
 
-Shapes: B batch, S patches of the window, T of the context, F patches of magnitude and as many of phase, N =
-T + 2F, K kept ones, C leads, P samples or bins per patch, L samples, D width, W width of the decoder.
+Shapes: B batch, S patches of the window, T patches of the context, F patches of magnitude and F of phase,
+N = T + 2F patches, K visible patches, C leads, P samples or bins per patch, L samples, D width, W width of
+the decoder.
 """
 
 import torch
@@ -21,14 +23,14 @@ from marecg.objectives.views import Views
 from marecg.settings import chosen
 
 DOMAINS = 3
-"""Time, magnitude and phase."""
+"""Number of domains: time, magnitude and phase."""
 
 
 class CrtConfig(NarrowConfig):
-    """Reconstruction of dropped patches of a record and its spectrum (arXiv:2205.09928).
+    """Settings of CRT (arXiv:2205.09928).
 
-    A patch goes with all its leads, so the encoder truly never meets it. The spectrum's patches are tokens
-    beside those of time while it learns; who uses the encoder gives it time alone, where CRT gives it both.
+    A patch is dropped in all leads, so the encoder doesn't read it at all. In training, the patches of the
+    spectrum are further tokens. After training, the encoder reads only the signal, while CRT reads both.
     """
 
     captions = {
@@ -37,33 +39,33 @@ class CrtConfig(NarrowConfig):
         "discrimination": "how alike different records' h_rhythm are",
     }
 
-    least: float = chosen(0.3, "CRT's code: share of the patches that is dropped at first", ge=0, lt=1)
+    least: float = chosen(0.3, "CRT's code: least share of dropped patches, at the start", ge=0, lt=1)
     most: float = chosen(
-        0.8, "CRT's code: at last; in between it is the share of the run that is done", ge=0, lt=1
+        0.8, "CRT's code: largest share. In between, the share is the progress of the run", ge=0, lt=1
     )
     beta: float = chosen(1e-4, "CRT's code: weight of the instance discrimination", ge=0)
-    outputs: int = chosen(128, "CRT's code: the projection that is discriminated", gt=0)
+    outputs: int = chosen(128, "CRT's code: width of the projection for the discrimination", gt=0)
 
     def flops(self, shape: ModelConfig, window_patches: int) -> Flops:
-        """Return the mean cost of visible patches in place of the masked pass, and the decoder's."""
+        """Return the mean cost of the visible patches and the decoder, minus the cost of the masked pass."""
         every = shape.context_patches + 2 * spectral_patches(shape)
         visible = max(1, round((1 - self.mean_dropped) * every))
         narrow = shape.model_copy(update={"width": self.width, "depth": self.depth})
         return Flops(encoder_flops(shape, visible) - encoder_flops(shape) + encoder_flops(narrow, every), 0)
 
     def dropped(self, progress: float) -> float:
-        """Return the share of patches that is dropped at a fraction of the run."""
+        """Return the share of dropped patches at a fraction of the run."""
         return min(max(progress, self.least), self.most)
 
     @property
     def mean_dropped(self) -> float:
-        """Share of patches that is dropped, averaged over a run."""
+        """Return the share of dropped patches, averaged over a run."""
         least, most = self.least, max(self.least, self.most)
         return least**2 + (most**2 - least**2) / 2 + most * (1 - most)
 
 
 class Crt(Objective, of=CrtConfig):
-    """Reconstruction of all patches of signal, magnitude and phase from the visible ones."""
+    """Reconstruct all patches of signal, magnitude and phase from the visible patches."""
 
     reaches = frozenset({"pool"})
     settings: CrtConfig
@@ -96,7 +98,7 @@ class Crt(Objective, of=CrtConfig):
         self.register_buffer("progress", torch.zeros(()))
 
     def losses(self, views: Views) -> Losses:
-        """Return the losses: the mean of `time` and `spectrum`, plus β times `discrimination`."""
+        """Return the losses `time` and `spectrum`, each with weight ½, and `discrimination` with weight β."""
         patches, model = self.shape.context_patches, views.model
         signal = views.signal
         x_BTCP, real_BT = signal.x_BSCP[:, :patches], signal.real_BS[:, :patches]
@@ -116,8 +118,8 @@ class Crt(Objective, of=CrtConfig):
         rhythm_BD = model.pool(h_BKCD[:, :times], real_BT.gather(1, visible_BK[:, :times]))
         predicted_BNCP = self.decode(h_BKCD, visible_BK)
         time, magnitude, phase = torch.split(predicted_BNCP, [patches, self.patches, self.patches], 1)
-        there_BFC = ~absent_B1C1[..., 0].expand(magnitude.shape[:3])
-        of_bands = [_error(magnitude, spectral[0], there_BFC), _error(phase, spectral[1], there_BFC)]
+        present_BFC = ~absent_B1C1[..., 0].expand(magnitude.shape[:3])
+        of_bands = [_error(magnitude, spectral[0], present_BFC), _error(phase, spectral[1], present_BFC)]
         return {
             "time": (0.5, _error(time, x_BTCP, ~hidden_BTC)),
             "spectrum": (0.5, (of_bands[0] + of_bands[1]) / 2),
@@ -128,28 +130,32 @@ class Crt(Objective, of=CrtConfig):
         }
 
     def after_step(self, model: nn.Module, step: int, total_steps: int) -> None:
-        """Note the progress of the run, along which the dropped share rises."""
+        """Store the progress of the run, on which the share of dropped patches depends."""
         self.progress.fill_(step / max(1, total_steps))
 
     def draw_visible(self, batch: int, generator: torch.Generator) -> tuple[Tensor, int]:
-        """Draw the visible patches of every record: their places [B, K] in order, and how many are of time.
+        """Draw the visible patches of each record.
 
-        Magnitude and phase of a band are kept or dropped together.
+        Magnitude and phase of a band are visible or dropped together.
+
+        Returns:
+            Positions of the visible patches [B, K] in ascending order, and how many of them are in the domain
+            of time.
         """
         share = self.settings.dropped(float(self.progress))
-        time, place = self.shape.context_patches, self.patches
+        time, bands = self.shape.context_patches, self.patches
         time_BK = _drawn(batch, time, share, generator)
-        band_BK = _drawn(batch, place, share, generator)
-        return torch.cat([time_BK, time + band_BK, time + place + band_BK], 1), time_BK.shape[1]
+        band_BK = _drawn(batch, bands, share, generator)
+        return torch.cat([time_BK, time + band_BK, time + bands + band_BK], 1), time_BK.shape[1]
 
     def decode(self, h_BKCD: Tensor, visible_BK: Tensor) -> Tensor:
-        """Decode all places, [B, N, C, P], by the linear map of their domain."""
+        """Decode all patches, [B, N, C, P]. Each domain has its own linear map at the end."""
         sizes = torch.tensor([self.shape.context_patches, self.patches, self.patches])
         absent_ND = self.absent.repeat_interleave(sizes.to(self.absent.device), 0)
         every_BNCD = absent_ND[None, :, None].expand(len(h_BKCD), -1, h_BKCD.shape[2], -1)
         index_BKCD = visible_BK[..., None, None].expand_as(h_BKCD)
-        said_BNCp = self.decoder(every_BNCD.to(h_BKCD.dtype).scatter(1, index_BKCD, h_BKCD))
-        by_domain = said_BNCp.unflatten(-1, (DOMAINS, self.shape.patch)).split(sizes.tolist(), 1)
+        decoded_BNCp = self.decoder(every_BNCD.to(h_BKCD.dtype).scatter(1, index_BKCD, h_BKCD))
+        by_domain = decoded_BNCp.unflatten(-1, (DOMAINS, self.shape.patch)).split(sizes.tolist(), 1)
         return torch.cat([part[..., domain, :] for domain, part in enumerate(by_domain)], 1)
 
 
@@ -160,18 +166,18 @@ def spectral_patches(shape: ModelConfig) -> int:
 
 
 def joined(x_BTCP: Tensor, stride: int) -> Tensor:
-    """Join patches to a signal, which ends one stride into the last patch, [B, C, L]."""
+    """Join overlapping patches to a signal [B, C, L]. Of each patch, the first stride is used."""
     return x_BTCP[..., :stride].transpose(1, 2).flatten(2)
 
 
 def spectrum(wave_BCL: Tensor) -> tuple[Tensor, Tensor]:
-    """Return log(1 + |X|) of the orthonormal transform X, and its phase in half turns, [B, C, L/2 + 1]."""
+    """Return log(1 + |X|) of the orthonormal Fourier transform X, and its phase / π, [B, C, L/2 + 1]."""
     spectrum_BCF = torch.fft.rfft(wave_BCL.float(), norm="ortho")
     return spectrum_BCF.abs().log1p(), spectrum_BCF.angle() / torch.pi
 
 
 def cut(x_BCf: Tensor, patch: int) -> Tensor:
-    """Cut spectral bins into patches, the last zero-padded, [B, F, C, P]."""
+    """Cut spectral bins into patches [B, F, C, P]. The last patch is padded with zeros."""
     missing = -x_BCf.shape[-1] % patch
     filled_BCf = pad(x_BCf, (0, missing))
     return filled_BCf.reshape(*filled_BCf.shape[:2], -1, patch).transpose(1, 2)
@@ -179,7 +185,7 @@ def cut(x_BCf: Tensor, patch: int) -> Tensor:
 
 @in_float32
 def discrimination_loss(z_BK: Tensor) -> Tensor:
-    """Return the log of the mean of exp(cosine) between records, which is least for uniform directions."""
+    """Return the log of the mean of exp(cosine) between records. It is least for uniform directions."""
     if len(z_BK) < 2:  # no other record to compare
         return z_BK.sum() * 0
     z_BK = normalize(z_BK, dim=-1)
@@ -188,19 +194,19 @@ def discrimination_loss(z_BK: Tensor) -> Tensor:
     return cosines.flatten().logsumexp(0) - torch.tensor(float(len(z_BK) * (len(z_BK) - 1))).log()
 
 
-def _error(said_BNCP: Tensor, x_BNCP: Tensor, asked_BNC: Tensor) -> Tensor:
-    """The mean squared error over the patches that are asked for."""
-    error_BNC = (said_BNCP - x_BNCP).square().mean(-1)
-    return (error_BNC * asked_BNC).sum() / asked_BNC.sum().clamp(min=1)
+def _error(predicted_BNCP: Tensor, x_BNCP: Tensor, counted_BNC: Tensor) -> Tensor:
+    """Return the mean squared error over the counted patches."""
+    error_BNC = (predicted_BNCP - x_BNCP).square().mean(-1)
+    return (error_BNC * counted_BNC).sum() / counted_BNC.sum().clamp(min=1)
 
 
-def _drawn(batch: int, places: int, dropped: float, generator: torch.Generator) -> Tensor:
-    """For each record the places that are kept, at least one, in ascending order, int64 [B, K]."""
-    visible = max(1, places - round(dropped * places))
-    draw_BN = torch.rand(batch, places, generator=generator, device=generator.device)
+def _drawn(batch: int, patches: int, dropped: float, generator: torch.Generator) -> Tensor:
+    """Draw at least one visible patch per record, and return positions in ascending order, int64 [B, K]."""
+    visible = max(1, patches - round(dropped * patches))
+    draw_BN = torch.rand(batch, patches, generator=generator, device=generator.device)
     return draw_BN.argsort(1)[:, :visible].sort(1).values
 
 
 def at_places(z_BNCD: Tensor, visible_BK: Tensor) -> Tensor:
-    """Gather tokens at visible places, [B, K, C, D]."""
+    """Return the tokens at the positions of visible patches, [B, K, C, D]."""
     return z_BNCD.gather(1, visible_BK[..., None, None].expand(-1, -1, *z_BNCD.shape[2:]))

@@ -1,4 +1,4 @@
-"""Control without the graph: codes as independent labels.
+"""A control without the graph: learn codes as independent labels.
 
 Shapes: B batch, N concepts, D width.
 """
@@ -13,16 +13,16 @@ from marecg.settings import chosen
 
 
 class LabelsConfig(ObjectiveConfig):
-    """Active leaves as independent labels: GSCL without graph, prototypes and soft targets."""
+    """Settings of independent labels, which replace GSCL's graph, prototypes and soft targets."""
 
     captions = {"labels": "cross-entropy of the leaves as independent labels"}
     needs_codes = True
 
-    weight: float = chosen(0.5, "that of GSCL, in whose place it stands", ge=0)
+    weight: float = chosen(0.5, "the weight of GSCL, which this loss replaces", ge=0)
 
 
 class Labels(Objective, of=LabelsConfig):
-    """Linear classifier of leaves on h_rhythm, in the supervised pass."""
+    """Classify leaves linearly from h_rhythm of the supervised pass."""
 
     reaches = frozenset({"pool"})
 
@@ -40,7 +40,7 @@ class Labels(Objective, of=LabelsConfig):
 
 
 def labels_loss(logits_BN: Tensor, y_BN: Tensor) -> Tensor:
-    """Return binary cross-entropy summed over leaves, mean over labelled records."""
+    """Return the binary cross-entropy, summed over leaves and averaged over labelled records."""
     entropy_BN = binary_cross_entropy_with_logits(logits_BN, y_BN.to(logits_BN.dtype), reduction="none")
     labelled_B = y_BN.any(-1)
     return (entropy_BN.sum(-1) * labelled_B).sum() / labelled_B.sum().clamp(min=1)

@@ -1,10 +1,10 @@
-"""Methods with a slow copy of tokens, encoder, pool and projector: BYOL, MoCo v3 and DINO.
+"""Methods with a slow copy of the network: BYOL, MoCo v3 and DINO.
 
 Grill et al., Bootstrap Your Own Latent, NeurIPS 2020. Chen, Xie & He, An Empirical Study of Training
 Self-Supervised Vision Transformers, ICCV 2021. Caron et al., Emerging Properties in Self-Supervised Vision
-Transformers, ICCV 2021.
+Transformers, ICCV 2021. The slow network follows tokens, encoder, pool and projector.
 
-Shapes: B batch, T patches, D width, K projection width, in DINO the prototypes.
+Shapes: B batch, T patches, D width, K projection width (in DINO, the number of prototypes).
 """
 
 from collections.abc import Iterable
@@ -29,17 +29,17 @@ from marecg_research.comparators.two_views import TwoViews, TwoViewsConfig, over
 
 
 class MomentumConfig(TwoViewsConfig):
-    """Values of a method with a slow network."""
+    """Settings of a method with a slow network."""
 
     momentum: float = chosen(0.996, "BYOL and DINO; it rises to 1 by the end of the run", ge=0, le=1)
 
     def flops(self, shape: ModelConfig, window_patches: int) -> Flops:
-        """Return the cost of the second view, and of both in the slow network."""
+        """Return the cost of the second view, and of both views in the slow network."""
         return Flops(encoder_flops(shape), 2 * encoder_flops(shape))
 
 
 class Momentum(TwoViews):
-    """Objective with a slow copy of the network up to the projector, without gradient."""
+    """Objective with a slow copy of the network up to the projector. The copy gets no gradients."""
 
     settings: MomentumConfig
 
@@ -48,16 +48,16 @@ class Momentum(TwoViews):
         self.slow = Ema(self._followed(parts.model))
 
     def pairs(self, views: Views) -> list[tuple[Tensor, Tensor]]:
-        """Return two pairs: a view's projection, and the slow network's projection of the other view."""
+        """Return each view's projection, paired with the slow network's projection of the other view."""
         first, second = self.settings.looks(views)
         return [
-            (self.projected(views, one), self.slowly_projected(views, other))
-            for one, other in ((first, second), (second, first))
+            (self.projected(views, view), self.slowly_projected(views, other_view))
+            for view, other_view in ((first, second), (second, first))
         ]
 
     @torch.no_grad()
     def slowly_projected(self, views: Views, view: Pass) -> Tensor:
-        """Project a view by the slow network, over all ranks, [B, K]."""
+        """Return the slow network's projection of a view for the records of all ranks, [B, K]."""
         tokens, encoder, pool, projector = self._slow_parts()
         rhythm_BD = pool(view.by(tokens, encoder), view.real_BT)
         return projector(over_batch(views, rhythm_BD))  # type: ignore[no-any-return]
@@ -82,16 +82,16 @@ class Momentum(TwoViews):
 
 
 class ByolConfig(MomentumConfig):
-    """Prediction of a slow network's projection of the other view (arXiv:2006.07733)."""
+    """Settings of BYOL (arXiv:2006.07733)."""
 
     captions = {"byol": "prediction of the other view's slow projection"}
 
-    hidden: int = chosen(4096, "BYOL: projector and predictor", gt=0)
-    outputs: int = chosen(256, "BYOL: the projection", gt=0)
+    hidden: int = chosen(4096, "BYOL: hidden width of projector and predictor", gt=0)
+    outputs: int = chosen(256, "BYOL: width of the projection", gt=0)
 
 
 class Byol(Momentum, of=ByolConfig):
-    """Prediction of the slow network's projection of the other view, in both directions."""
+    """Predict the slow network's projection of the other view, in both directions."""
 
     def __init__(self, settings: ByolConfig, parts: Parts) -> None:
         hidden, outputs = settings.hidden, settings.outputs
@@ -100,31 +100,31 @@ class Byol(Momentum, of=ByolConfig):
 
     def losses(self, views: Views) -> Losses:
         """Return the loss `byol`."""
-        terms = [byol_loss(self.predictor(one_BK), slow_BK) for one_BK, slow_BK in self.pairs(views)]
+        terms = [byol_loss(self.predictor(z_BK), slow_BK) for z_BK, slow_BK in self.pairs(views)]
         return {"byol": (1.0, terms[0] + terms[1])}
 
 
 def byol_loss(predicted_BK: Tensor, target_BK: Tensor) -> Tensor:
-    """Return 2 − 2 cos (BYOL eq. 2) of predictions and targets, which get no gradient."""
+    """Return the mean of 2 − 2 cos between predictions and targets (BYOL eq. 2). Targets get no gradient."""
     return (2 - 2 * cosine_similarity(predicted_BK, target_BK.detach(), dim=-1)).mean()
 
 
 class MocoConfig(MomentumConfig):
-    """Contrast of queries with a slow network's keys, without a queue (arXiv:2104.02057).
+    """Settings of MoCo v3 (arXiv:2104.02057), which contrasts queries with a slow network's keys.
 
-    The patch projection is trained; MoCo v3 freezes it against the instability of batches of thousands.
+    The projection of patches is trained. MoCo v3 freezes it, because batches of thousands are unstable.
     """
 
     captions = {"moco": "contrast of a view with the other's slow keys"}
 
     momentum: float = chosen(0.99, "MoCo v3; it rises to 1 by the end of the run", ge=0, le=1)
     tau: float = chosen(0.2, "MoCo v3 with ViT", gt=0)
-    hidden: int = chosen(4096, "MoCo v3: projector and predictor", gt=0)
-    outputs: int = chosen(256, "MoCo v3: queries and keys", gt=0)
+    hidden: int = chosen(4096, "MoCo v3: hidden width of projector and predictor", gt=0)
+    outputs: int = chosen(256, "MoCo v3: width of queries and keys", gt=0)
 
 
 class Moco(Momentum, of=MocoConfig):
-    """Contrast of queries with their records' keys from the other view, in both directions."""
+    """Contrast each query with the keys of the other view, in both directions."""
 
     settings: MocoConfig
 
@@ -136,35 +136,34 @@ class Moco(Momentum, of=MocoConfig):
     def losses(self, views: Views) -> Losses:
         """Return the loss `moco`."""
         tau = self.settings.tau
-        there, back = (
-            moco_loss(self.predictor(one_BK), slow_BK, tau) for one_BK, slow_BK in self.pairs(views)
-        )
-        return {"moco": (1.0, there + back)}
+        forth, back = (moco_loss(self.predictor(z_BK), slow_BK, tau) for z_BK, slow_BK in self.pairs(views))
+        return {"moco": (1.0, forth + back)}
 
 
 def moco_loss(query_BK: Tensor, key_BK: Tensor, tau: float) -> Tensor:
-    """Return 2τ times InfoNCE of queries and keys (MoCo v3); keys get no gradient."""
+    """Return 2τ times InfoNCE of queries and keys (MoCo v3). Keys get no gradient."""
     return 2 * tau * info_nce(query_BK, key_BK.detach(), tau)
 
 
 class DinoConfig(MomentumConfig):
-    """Self-distillation from a slow network with centring and sharpening (arXiv:2104.14294).
+    """Settings of DINO (arXiv:2104.14294): self-distillation from a slow network.
 
-    Plain: two global views without small crops, one teacher temperature, prototypes trained from the start.
+    This version is simple: there are two global views and no small crops, the teacher's temperature is
+    constant, and prototypes are trained from the start.
     """
 
     captions = {"dino": "the slow network's assignment of the other view"}
 
     tau: float = chosen(0.1, "DINO: the student's temperature", gt=0)
-    tau_slow: float = chosen(0.04, "DINO: the teacher's, where its warm-up begins", gt=0)
+    tau_slow: float = chosen(0.04, "DINO: the teacher's temperature at the start of its warm-up", gt=0)
     centring: float = chosen(0.9, "DINO: momentum of the centre", ge=0, lt=1)
-    hidden: int = chosen(2048, "DINO's head", gt=0)
-    outputs: int = chosen(256, "DINO: the bottleneck before the prototypes", gt=0)
+    hidden: int = chosen(2048, "DINO: hidden width of the head", gt=0)
+    outputs: int = chosen(256, "DINO: width of the bottleneck before the prototypes", gt=0)
     prototypes: int = chosen(4096, "DINO has 65536 for a thousand classes and 1.3 M images", gt=0)
 
 
 class Dino(Momentum, of=DinoConfig):
-    """Distillation of the teacher's distribution over prototypes to the student in the other view."""
+    """Train the student to predict the teacher's distribution over prototypes for the other view."""
 
     settings: DinoConfig
     centre_K: Tensor
@@ -176,7 +175,7 @@ class Dino(Momentum, of=DinoConfig):
     def losses(self, views: Views) -> Losses:
         """Return the loss `dino`, and update the centre over all ranks."""
         pairs, tau, tau_slow = self.pairs(views), self.settings.tau, self.settings.tau_slow
-        terms = [dino_loss(one_BK, slow_BK - self.centre_K, tau, tau_slow) for one_BK, slow_BK in pairs]
+        terms = [dino_loss(z_BK, slow_BK - self.centre_K, tau, tau_slow) for z_BK, slow_BK in pairs]
         with torch.no_grad():
             slow = torch.cat([slow_BK for _, slow_BK in pairs])
             self.centre_K.lerp_(slow.mean(0), 1 - self.settings.centring)
@@ -185,13 +184,16 @@ class Dino(Momentum, of=DinoConfig):
 
 @in_float32
 def dino_loss(student_BK: Tensor, teacher_BK: Tensor, tau: float, tau_slow: float) -> Tensor:
-    """Return the cross-entropy of student logits and centred teacher logits, which get no gradient."""
+    """Return the cross-entropy of the student's logits and the teacher's centred logits.
+
+    The teacher's logits get no gradient.
+    """
     target_BK = (teacher_BK.detach() / tau_slow).softmax(-1)
     return -(target_BK * (student_BK / tau).log_softmax(-1)).sum(-1).mean()
 
 
 class _Head(nn.Module):
-    """An MLP to a bottleneck on the sphere, and the cosine to every prototype."""
+    """MLP to a normalised bottleneck, and the cosine to each prototype."""
 
     def __init__(self, width: int, settings: DinoConfig) -> None:
         super().__init__()
@@ -208,7 +210,7 @@ class _Head(nn.Module):
         nn.init.trunc_normal_(self.prototypes, std=0.02)
 
     def forward(self, h_BD: Tensor) -> Tensor:
-        """Logits over the prototypes, [B, K]."""
+        """Return the logits over the prototypes, [B, K]."""
         return _cosines(self.bottleneck(h_BD), self.prototypes)
 
 

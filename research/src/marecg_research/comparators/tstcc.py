@@ -1,9 +1,7 @@
-"""TS-TCC, temporal and contextual contrasting: Eldele et al., IJCAI 2021.
+"""TS-TCC: Eldele et al., Time-Series Representation Learning via Temporal and Contextual Contrasting, 2021.
 
-Time-Series Representation Learning via Temporal and Contextual Contrasting.
-
-Shapes: B batch, T patches, C leads, D width, K projection width, H horizons, N records that a record is told
-from.
+Shapes: B batch, T patches, C leads, D width, K projection width, H horizons, N records that a record is
+contrasted with.
 """
 
 import torch
@@ -23,11 +21,12 @@ from marecg.settings import chosen
 
 
 class TstccConfig(ObjectiveConfig):
-    """Temporal and contextual contrasting between a weak and a strong view (arXiv:2106.14112).
+    """Settings of TS-TCC (arXiv:2106.14112).
 
-    Weak is the rhythm-safe augmentation and strong the unconstrained one, for jitter-and-scale and
-    permutation-and-jitter. The past is encoded alone: our encoder, unlike theirs, sees both ways, and would
-    tell what it is asked for. The context is what the pool reads in the past, not a network of its own.
+    The weak augmentation is `rhythm-safe` instead of jitter and scaling. The strong augmentation is
+    `unconstrained` instead of permutation and jitter. Our encoder is bidirectional. So the past is encoded
+    separately, and the future isn't visible. The context is the pooled past, instead of the output of another
+    network.
     """
 
     captions = {
@@ -37,18 +36,18 @@ class TstccConfig(ObjectiveConfig):
 
     lambda_temporal: float = chosen(1.0, "TS-TCC: λ_1", ge=0)
     lambda_contextual: float = chosen(0.7, "TS-TCC: λ_2", ge=0)
-    tau: float = chosen(0.2, "TS-TCC: of the contextual contrast", gt=0)
-    reach: float = chosen(0.4, "share of the context that is predicted, as TS-TCC finds best", gt=0, lt=1)
-    outputs: int = chosen(128, "the projection of the contextual contrast", gt=0)
+    tau: float = chosen(0.2, "TS-TCC: temperature of the contextual contrast", gt=0)
+    reach: float = chosen(0.4, "TS-TCC: the best share of the context to predict", gt=0, lt=1)
+    outputs: int = chosen(128, "width of the projection in the contextual contrast", gt=0)
 
     def flops(self, shape: ModelConfig, window_patches: int) -> Flops:
-        """Return the cost of the second view, and of both pasts on average."""
+        """Return the cost of the second view, and the average cost of both pasts."""
         past = max(1, round((1 - self.reach) * shape.context_patches / 2))
         return Flops(encoder_flops(shape) + 2 * encoder_flops(shape, past), 0)
 
 
 class Tstcc(Objective, of=TstccConfig):
-    """Contrast of one view's past with the other view's future, and of the contexts of both pasts."""
+    """Contrast the past of each view with the future of the other view, and contrast both contexts."""
 
     reaches = frozenset({"pool"})
     settings: TstccConfig
@@ -62,7 +61,10 @@ class Tstcc(Objective, of=TstccConfig):
         self.projector = MLP(width, width, settings.outputs)
 
     def losses(self, views: Views) -> Losses:
-        """Return λ_1 and `temporal`, L_s + L_w, and λ_2 and `contextual`, from one moment for the batch."""
+        """Return the losses `temporal` (L_s + L_w) and `contextual`, with their weights λ_1 and λ_2.
+
+        The time between past and future is drawn once for the whole batch.
+        """
         settings = self.settings
         weak, strong = views.clean("rhythm-safe"), views.clean("unconstrained")
         latest = weak.h_BTCD.shape[1] - self.horizons
@@ -83,10 +85,11 @@ class Tstcc(Objective, of=TstccConfig):
 
 @in_float32
 def temporal_loss(predicted_BHD: Tensor, future_BHD: Tensor) -> Tensor:
-    """Return InfoNCE, averaged over horizons: each prediction has to find its own record's future.
+    """Return InfoNCE between predictions and futures, averaged over horizons.
 
     Args:
-        future_BHD: z_{t+k} of the other view, in the same record order.
+        predicted_BHD: predicted future of each record.
+        future_BHD: future z_{t+k} of each record in the other view.
     """
     logits_HBB = torch.einsum("bhd,nhd->hbn", predicted_BHD, future_BHD)
     own_HB = torch.arange(len(predicted_BHD), device=logits_HBB.device).expand(logits_HBB.shape[:2])
@@ -94,5 +97,5 @@ def temporal_loss(predicted_BHD: Tensor, future_BHD: Tensor) -> Tensor:
 
 
 def _gathered(views: Views, z_BHD: Tensor) -> Tensor:
-    """The rows of all ranks; what gathers takes one axis beside them."""
+    """Gather the rows of all ranks. `all_ranks` needs a matrix."""
     return views.all_ranks(z_BHD.flatten(1)).view(-1, *z_BHD.shape[1:])

@@ -1,4 +1,4 @@
-"""Methods of two augmented views, contrasted or matched: SimCLR, SimSiam and Barlow Twins.
+"""Methods that contrast or match two augmented views: SimCLR, SimSiam and Barlow Twins.
 
 Chen et al., A Simple Framework for Contrastive Learning of Visual Representations, ICML 2020. Chen & He,
 Exploring Simple Siamese Representation Learning, CVPR 2021. Zbontar et al., Self-Supervised Learning via
@@ -22,7 +22,7 @@ from marecg.settings import chosen
 
 
 class TwoViewsConfig(ObjectiveConfig):
-    """Values of a method of two views."""
+    """Settings of a method with two views."""
 
     augmentation: Augmentation = chosen(
         "unconstrained", "crop, stretch, blank, noise and gain, in place of SimCLR's crop and colour"
@@ -33,24 +33,24 @@ class TwoViewsConfig(ObjectiveConfig):
         return Flops(encoder_flops(shape), 0)
 
     def looks(self, views: Views) -> tuple[Pass, Pass]:
-        """Return the passes of two independently augmented views."""
+        """Return the passes over two independently augmented views."""
         return views.clean(self.augmentation), views.clean(self.augmentation, 1)
 
 
 def over_batch(views: Views, h_BD: Tensor) -> Tensor:
-    """Gather the rows of all ranks, with gradients, for batch norm over the whole batch.
+    """Gather the rows of all ranks with their gradients, for batch norm over the whole batch.
 
-    Raises `ConfigError` where there is one record, which has no statistics.
+    Raises `ConfigError` if the batch has a single record, because batch norm needs several.
     """
     gathered_BD = views.all_ranks(h_BD)
     if len(gathered_BD) < 2:
-        problem = "needs the statistics of a batch, and a step has one record"
+        problem = "must be at least 2, because the method uses statistics of the batch, got 1"
         raise ConfigError(problem, where="train.batch_size", remedy="Raise it, and train.global_batch_size")
     return gathered_BD
 
 
 class TwoViews(Objective):
-    """Objective on projections of h_rhythm of two views."""
+    """Objective on the projections of two views' h_rhythm."""
 
     reaches = frozenset({"pool"})
     settings: TwoViewsConfig
@@ -60,7 +60,7 @@ class TwoViews(Objective):
         self.projector = projector
 
     def projected(self, views: Views, view: Pass) -> Tensor:
-        """Project a view, over all ranks, [B, K]."""
+        """Return the projection of a view's h_rhythm for the records of all ranks, [B, K]."""
         return self.projector(over_batch(views, view.rhythm_BD))  # type: ignore[no-any-return]
 
     def both(self, views: Views) -> tuple[Tensor, Tensor]:
@@ -70,7 +70,7 @@ class TwoViews(Objective):
 
 
 class SimclrConfig(TwoViewsConfig):
-    """Contrast of two augmented, unmasked views (arXiv:2002.05709)."""
+    """Settings of SimCLR (arXiv:2002.05709). Its views are augmented, but not masked."""
 
     captions = {"simclr": "contrast of two augmented views"}
 
@@ -79,7 +79,7 @@ class SimclrConfig(TwoViewsConfig):
 
 
 class Simclr(TwoViews, of=SimclrConfig):
-    """Contrast of a record's two views among all views of the batch."""
+    """Contrast the two views of a record with all other views of the batch."""
 
     settings: SimclrConfig
 
@@ -96,7 +96,7 @@ class Simclr(TwoViews, of=SimclrConfig):
 
 
 class SimsiamConfig(TwoViewsConfig):
-    """Prediction of the other view's projection, which takes no gradient (arXiv:2011.10566)."""
+    """Settings of SimSiam (arXiv:2011.10566)."""
 
     captions = {"simsiam": "prediction of the other view's projection"}
 
@@ -105,7 +105,7 @@ class SimsiamConfig(TwoViewsConfig):
 
 
 class Simsiam(TwoViews, of=SimsiamConfig):
-    """Prediction of the other view's projection, in both directions, without gradient to targets."""
+    """Predict the other view's projection, in both directions. Targets get no gradient."""
 
     settings: SimsiamConfig
 
@@ -119,22 +119,23 @@ class Simsiam(TwoViews, of=SimsiamConfig):
     def losses(self, views: Views) -> Losses:
         """Return the loss `simsiam`, the mean of eq. 1 in both directions."""
         first_BK, second_BK = self.both(views)
-        there = minus_cosine(self.predictor(first_BK), second_BK)
-        return {"simsiam": (1.0, (there + minus_cosine(self.predictor(second_BK), first_BK)) / 2)}
+        forth = minus_cosine(self.predictor(first_BK), second_BK)
+        back = minus_cosine(self.predictor(second_BK), first_BK)
+        return {"simsiam": (1.0, (forth + back) / 2)}
 
 
 class BarlowConfig(TwoViewsConfig):
-    """Cross-correlation of two views towards the identity (arXiv:2103.03230)."""
+    """Settings of Barlow Twins (arXiv:2103.03230)."""
 
     captions = {"barlow": "cross-correlation of two views against the identity"}
 
-    redundancy: float = chosen(5e-3, "Barlow Twins: λ, the weight of what is off the diagonal", ge=0)
-    hidden: int = chosen(8192, "Barlow Twins: three layers alike", gt=0)
+    redundancy: float = chosen(5e-3, "Barlow Twins: λ, the weight of the terms off the diagonal", ge=0)
+    hidden: int = chosen(8192, "Barlow Twins: all three layers have this width", gt=0)
     outputs: int = chosen(8192, "Barlow Twins: more is better, up to 16384", gt=0)
 
 
 class Barlow(TwoViews, of=BarlowConfig):
-    """Projections that agree between views, and whose outputs are uncorrelated."""
+    """Make the cross-correlation of the two views' projections similar to the identity matrix."""
 
     settings: BarlowConfig
 
@@ -150,7 +151,7 @@ class Barlow(TwoViews, of=BarlowConfig):
 @in_float32
 def barlow_loss(first_BK: Tensor, second_BK: Tensor, redundancy: float) -> Tensor:
     """Return Σ_i (1 − C_ii)² + λ Σ_{i≠j} C_ij² (Barlow Twins eq. 1); λ is `redundancy`."""
-    first_BK, second_BK = (batch_norm(one_BK, None, None, training=True) for one_BK in (first_BK, second_BK))
+    first_BK, second_BK = (batch_norm(z_BK, None, None, training=True) for z_BK in (first_BK, second_BK))
     correlation_KK = first_BK.T @ second_BK / len(first_BK)
     diagonal_K = correlation_KK.diagonal()
     invariance = (1 - diagonal_K).square().sum()

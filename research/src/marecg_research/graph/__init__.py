@@ -1,4 +1,4 @@
-"""Experiment on the benefit of the graph: heads on the same frozen features, each with another graph.
+"""Test the benefit of the graph: train heads on the same frozen features, each with another graph.
 
-research/graph/plan.md says what is asked and how it is judged.
+research/graph/plan.md has the questions and the rules of evaluation.
 """

@@ -1,6 +1,6 @@
-"""Arms of the experiment: the graph, parts of its content, and matched controls.
+"""Define the arms of the experiment: the graph, parts of its content, and matched controls.
 
-Shapes: M records, N concepts, R families (roots), or records of which the family alone is known.
+Shapes: M records, N concepts, R families (roots).
 """
 
 import math
@@ -17,19 +17,23 @@ LEAF_ONLY, INFERENCE_ONLY, LABELS_INFERENCE = "leaf only", "inference only", "la
 SPREAD = "spread"
 FAMILIES, RANDOM_FAMILIES = "families", "random families"
 FAMILY_WEIGHT = 0.5
-"""λ of the hierarchical cross-entropy, as chosen in the first edition of research/graph/plan.md."""
+"""Weight λ of the hierarchical cross-entropy, from the first edition of research/graph/plan.md."""
 MATCHING = 24
-"""Halvings of the interval in which a control's σ is sought."""
+"""Number of bisections in the search for a control's σ."""
 
 
 @dataclass(frozen=True)
 class GraphArm:
-    """Arm of the experiment: a graph, and what of its content the heads are taught.
+    """Arm of the experiment: a graph, and the parts of the graph that are used for training.
 
-    `sigma` is NaN where a target is the active leaves alone; a control that is matched in entropy has a σ of
-    its own beside it, `matched`. Unless it `propagates`, prototypes go over the identity in place of Â. With
-    `families` the mass of a record's families counts so much beside its leaves. Without `coarse`, records of
-    which only the family is known leave the loss.
+    Attributes:
+        name: name of the arm.
+        graph: the graph.
+        sigma: σ of the soft targets; NaN if targets contain only the active leaves.
+        propagates: whether prototypes are propagated by Â. If False, Â is replaced by the identity.
+        matched: σ of a control at which its targets have the same entropy as the real graph's; None for σ.
+        families: weight of the loss on families, relative to the loss on leaves.
+        coarse: whether records with only a known family are used.
     """
 
     name: str
@@ -41,10 +45,14 @@ class GraphArm:
     coarse: bool = True
 
     def targets(self, y_MN: NDArray[np.uint8], coarse_M: NDArray[np.int64]) -> NDArray[np.float32]:
-        """Return soft targets from leaves, or from the family if only that is known, float32 [M, N].
+        """Return soft targets, float32 [M, N]. The target of a record that isn't used is zero.
 
-        `coarse_M` is then a concept of that family, −1 elsewhere. The paper leaves such records out; here
-        their target starts from the root, or is the root alone. All zero is a record that leaves the loss.
+        If only the family of a record is known, its target starts from the root of the family. The paper
+        leaves such records out.
+
+        Args:
+            y_MN: leaves of the records.
+            coarse_M: a concept of the family of each record with only a known family; −1 for other records.
         """
         only_M = coarse_M >= 0
         root_R = np.array(self.graph.families)[coarse_M[only_M]]
@@ -61,27 +69,27 @@ class GraphArm:
         return np.asarray(t_MN, np.float32)
 
     def family_targets(self, y_MN: NDArray[np.uint8], coarse_M: NDArray[np.int64]) -> NDArray[np.float32]:
-        """Return uniform targets over the records' families: float32 [M, R]."""
+        """Return uniform targets over each record's families, float32 [M, R]."""
         y_MN, only_M = y_MN.copy(), coarse_M >= 0
         y_MN[only_M, coarse_M[only_M]] = 1
         t_MR = (y_MN @ members(self.graph).T > 0).astype(np.float32)
         return np.asarray(t_MR / np.maximum(t_MR.sum(1, keepdims=True), 1), np.float32)
 
     def propagation(self) -> NDArray[np.float32]:
-        """Return the propagation matrix: I + Â, or twice the identity, float32 [N, N]."""
+        """Return the matrix that propagates prototypes, float32 [N, N]: I + Â, or 2 I without propagation."""
         identity_NN = np.eye(len(self.graph))
         return np.asarray(identity_NN + (self.graph.a_hat if self.propagates else identity_NN), np.float32)
 
 
 def members(onto: Ontology) -> NDArray[np.uint8]:
-    """Return the members of each family, root included: uint8 [R, N]."""
+    """Return the members of each family, including its root, uint8 [R, N]."""
     return np.asarray(np.equal.outer(onto.roots, onto.families), np.uint8)
 
 
 def matched_sigma(graph: Ontology, y_MN: NDArray[np.uint8], entropy: float) -> float:
-    """Return the σ at which a graph's targets of the records have a given mean entropy in nats.
+    """Return the σ at which a graph's targets have the mean entropy `entropy`, in nats.
 
-    Entropy rises with σ; beyond what a graph can reach it is the end of the interval, 0.05 to 5.
+    Entropy rises with σ. If no σ between 0.05 and 5 has this entropy, the nearer end is returned.
     """
     low, high = 0.05, 5.0
     for _ in range(MATCHING):
@@ -105,9 +113,14 @@ def arms(
     y_MN: NDArray[np.uint8] | None = None,
     random_families: int = 0,
 ) -> list[GraphArm]:
-    """List all arms with prototypes; graph targets appear once per σ.
+    """Return all arms with prototypes. An arm with soft targets appears once per σ.
 
-    With the leaves of the teaching records shuffles are matched to the real targets' entropy.
+    Args:
+        real: the real graph.
+        controls: control graphs by name.
+        sigmas: values of σ.
+        y_MN: leaves of the training records, to match the entropy of shuffled graphs; None for no matching.
+        random_families: number of arms with the families of shuffled graphs.
     """
     entropies = {}
     if y_MN is not None:

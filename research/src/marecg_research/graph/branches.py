@@ -1,8 +1,8 @@
-"""Second stage of the experiment: the encoder continues training from a base, once per arm.
+"""Second stage of the experiment: continue the training of the encoder from each base, once per arm.
 
-All arms of a base begin with the same weights and see the same records under the same masks, crops and
-augmentation. A branch is scored by its prototypes (regime `branch`) and, as every arm can be, by a ridge
-regression on what it reads off the test records (regime `branch, probe`).
+All arms of a base start with the same weights, and read the same records with the same masks, crops and
+augmentations. A branch is scored by its prototypes (regime `branch`), and by a ridge regression on its
+features of the test records (regime `branch, probe`).
 
 Shapes: M records, N concepts, D width, F features, W wide readout, K classes, R families (roots).
 """
@@ -40,22 +40,26 @@ from marecg_research.graph.records import Design, Split, read_off
 from marecg_research.graph.tested import Row, Tested
 
 BRANCH, PROBE = "branch", "branch, probe"
-"""The regimes of the score frame."""
+"""Regimes of branches in the frame of scores."""
 CODED = 0.8
-"""Share of the draws that carry a code; the others are test records, by their signals alone."""
+"""Share of coded records in training. The other records are test records without their codes."""
 STEP_RECORDS, LR = 16, 1e-3
 GSCL_WEIGHT = 2.0
-"""As in `tiny`: in few steps the graph must teach more than reconstruction."""
+"""Weight of GSCL, as in `tiny`. In so few steps, GSCL must have more weight than reconstruction."""
 LABELS_WEIGHT = 0.4
-"""Pulls on H as hard, by the gradient over ten batches: at equal weights 4.9 times as hard as GSCL."""
+"""Weight of independent labels.
+
+At this weight, the gradient of the labels on H is as large as the gradient of GSCL. At equal weights, it is
+4.9 times as large (mean over ten batches).
+"""
 POINTED = 0.01
-"""The σ at which a target is the active leaves alone."""
+"""σ so small that targets contain only the active leaves."""
 PATIENT_FOLDS = 8
-"""Patients' folds of the ridge regression."""
+"""Number of folds of patients for the ridge regression."""
 
 
 class Branch(NamedTuple):
-    """Branch of the encoder's training: an arm, and the corpus on which it continues."""
+    """Branch of the training: name, arm (None without GSCL), and folder of the corpus."""
 
     name: str
     arm: GraphArm | None
@@ -63,15 +67,16 @@ class Branch(NamedTuple):
 
 
 def planned(split: Split, design: Design, controls: Mapping[str, Ontology], out: Path) -> list[Branch]:
-    """Return the branches of all bases with their corpora, which share the signals.
+    """Return the branches of a base, with their corpora. The corpora share their signals.
 
-    An arm under whose graph the records have other leaves, and so would be drawn otherwise, is refused.
+    Raises `UsageError` if an arm is unknown, or if its graph changes the leaves of records. In that case, the
+    branch would draw other records.
     """
     onto = split.corpus.ontology()
     of_name = {arm.name: arm for arm in arms(onto, controls, [design.branch_sigma])}
     names = [NONE, LABELS, *of_name]
-    if strangers := [name for name in design.branch_arms if name not in names]:
-        raise UsageError(f"unknown arm {strangers[0]!r}", remedy=f"Choose from {', '.join(names)}")
+    if unknown := [name for name in design.branch_arms if name not in names]:
+        raise UsageError(f"unknown arm {unknown[0]!r}", remedy=f"Choose from {', '.join(names)}")
     folder = out / "corpora" / "real"
     if not folder.exists():
         rows = np.sort(np.concatenate([split.teach, split.test]))
@@ -83,8 +88,8 @@ def planned(split: Split, design: Design, controls: Mapping[str, Ontology], out:
         if arm is not None and arm.graph.bundle_sha256 != onto.bundle_sha256:
             corpus = relabelled(real, arm.graph, folder.with_name(_stem(name)))
         if not np.array_equal(corpus.y, real.y):
-            problem = f"the graph of {name} gives records other leaves, so its draws would be others"
-            raise UsageError(problem, remedy="Give a control that changes edges alone")
+            problem = f"the graph of {name} must give records the same leaves as the real graph"
+            raise UsageError(problem, remedy="Give a control that changes only edges")
         branches.append(Branch(name, arm, corpus.folder))
     return branches
 
@@ -98,23 +103,22 @@ def trained_branches(
     steps: int,
     progress: Progress = shown,
 ) -> pd.DataFrame:
-    """Train and score every branch of every base, or continue."""
+    """Train and score each branch of each base. Existing scores are reused."""
     shas = [weights_sha256(MarEcg.from_pretrained(base))[:12] for base in bases]
-    plan = [(branch, at) for branch in planned for at in range(len(bases))]
+    plan = [(branch, number) for branch in planned for number in range(len(bases))]
     frames = []
-    for branch, at in passing(plan, "branches", progress):
-        stem = f"{shas[at]}-branch{steps}-{_stem(branch.name)}"
+    for branch, number in passing(plan, "branches", progress):
+        base = bases[number]
+        stem = f"{shas[number]}-branch{steps}-{_stem(branch.name)}"
         path = out / "scores" / f"{stem}.parquet"
         if not path.is_file():
-            config = recipe_for(bases[at], None, _changes(branch, bases[at], steps, split.test_source))
-            run = train(
-                config, branch.data, out / "branches" / stem, start=bases[at], progress=progress
-            ).folder
+            config = recipe_for(base, None, _changes(branch, base, steps, split.test_source))
+            run = train(config, branch.data, out / "branches" / stem, start=base, progress=progress).folder
             rows = _scored(branch, run, split, tested, out / "features", progress)
             path.parent.mkdir(parents=True, exist_ok=True)
             with replacing(path) as temporary:
                 pd.DataFrame(rows).assign(seed=0, step=steps).to_parquet(temporary)
-        frames.append(pd.read_parquet(path).assign(base=at))
+        frames.append(pd.read_parquet(path).assign(base=number))
     return pd.concat(frames).sort_values("regime", kind="stable", ignore_index=True)
 
 
@@ -123,7 +127,7 @@ def _stem(name: str) -> str:
 
 
 def _changes(branch: Branch, base: Path, steps: int, test_source: str) -> list[str]:
-    """Return the changes from the base's recipe to a branch's; the arm's come last, the others are common."""
+    """Return the changes from the base's recipe to the branch's recipe. The changes of the arm come last."""
     changes = [
         f"train.max_steps={steps}",
         f"train.checkpoint_every={max(1, steps // 3)}",
@@ -153,7 +157,7 @@ def _scored(
 ) -> list[Row]:
     name, arm, _ = branch
     model = MarEcg.from_pretrained(run)
-    parts = [split.held_out, split.test]  # read as a branch was trained: one context of each record
+    parts = [split.held_out, split.test]  # one context of each record, as in the training of a branch
     held_MW, test_MW = split.wide(model, parts, folder_of_features, model.config.context, progress)
     head: Row = {"arm": name, "sigma": arm.sigma if arm else math.nan}
     columns = wide_columns(model.config)
@@ -185,22 +189,25 @@ def _scored(
 
 
 def best_of(score_MN: NDArray[np.float64], tested: Tested) -> NDArray[np.float64]:
-    """Return each family's score, which is that of its best leaf, [M, R]."""
+    """Return each family's score, [M, R]: the largest score of its members."""
     return np.asarray(_members_only(score_MN, tested).max(2))
 
 
 def _members_only(score_MN: NDArray[np.float64], tested: Tested) -> NDArray[np.float64]:
-    """The scores of each family's concepts, [M, R, N], minus infinity elsewhere."""
+    """Return the scores of each family's members, [M, R, N]. Scores of other concepts are minus infinity."""
     return np.where(tested.member_RN[None] > 0, score_MN[:, None], -np.inf)
 
 
 def _leaf_logits(run: Path, rhythm_MD: torch.Tensor, onto: Ontology) -> NDArray[np.float64]:
-    """Return the concepts' logits [M, N] by the averaged linear map of `labels`, which no model keeps."""
+    """Return the concepts' logits [M, N] by the averaged linear map of `labels`.
+
+    The map is read from the checkpoint, because it isn't part of the model.
+    """
     checkpoint = newest(run)
     assert checkpoint is not None
-    held = torch.load(checkpoint, weights_only=True)["state_dict"]
+    state = torch.load(checkpoint, weights_only=True)["state_dict"]
     weight_KD, bias_K = (
-        held[f"average.module.objectives.labels.to_leaves.{part}"] for part in ("weight", "bias")
+        state[f"average.module.objectives.labels.to_leaves.{part}"] for part in ("weight", "bias")
     )
     logits_MN = np.zeros((len(rhythm_MD), len(onto)))
     leaves = [node.index for node in onto.nodes if not node.root]
@@ -211,7 +218,7 @@ def _leaf_logits(run: Path, rhythm_MD: torch.Tensor, onto: Ontology) -> NDArray[
 def _ridge(
     x_MF: NDArray[np.float32], y_MN: NDArray[np.uint8], patients: Sequence[str]
 ) -> NDArray[np.float64]:
-    """Cross-validated scores of a ridge regression on each concept, [M, N]."""
+    """Return the cross-validated scores of a ridge regression for each concept, [M, N]."""
     ridge = make_pipeline(StandardScaler(), RidgeCV(ALPHAS, alpha_per_target=True))
     folds = GroupKFold(PATIENT_FOLDS)
     return np.asarray(cross_val_predict(ridge, x_MF, y_MN.astype(float), groups=patients, cv=folds))

@@ -1,8 +1,8 @@
-"""Differences between arms with uncertainty: over bases and seeds, over leaves, among shuffles.
+"""Compute differences between arms, with their uncertainty over bases, seeds, leaves and shuffles.
 
-A unit is one base and one seed, and seeds are crossed with bases: every base has the same draws. Between arms
-all else is equal in a unit, so differences are taken within units: tables of units have a column per arm and
-a row per base and seed.
+A unit is a base with a seed. Each base has the same seeds, and so the same draws. Within a unit, arms differ
+only in the graph, so differences are computed within units. A table of units has a row per unit and a column
+per arm.
 
 Shapes: B bases, S seeds, V independent values.
 """
@@ -18,9 +18,14 @@ from marecg_research.graph.arms import REAL, SHUFFLE
 
 
 class Crossed(NamedTuple):
-    """Mean over bases and seeds, with half the width of its 95 % interval, and components of variance.
+    """Mean over bases and seeds, with its 95 % interval and components of variance.
 
-    A component may be negative; it is printed so, and counts as none in the interval.
+    Attributes:
+        mean: the mean.
+        reach: half the width of the interval.
+        df: degrees of freedom.
+        base, seed, residual: components of variance. An estimate may be negative. It then counts as zero in
+            the interval.
     """
 
     mean: float
@@ -32,10 +37,10 @@ class Crossed(NamedTuple):
 
 
 def crossed(values: "pd.Series[float]") -> Crossed:
-    """Return the mean over crossed random bases and seeds, with Satterthwaite's degrees of freedom.
+    """Return the mean over bases and seeds as crossed random effects (Satterthwaite's degrees of freedom).
 
-    With one base, or one seed, the interval is over the other alone. Seeds that not every base has are left
-    out.
+    With a single base or a single seed, the interval is only over the other factor. Seeds that a base lacks
+    are left out.
     """
     table_BS = values.unstack("seed").dropna(axis=1).to_numpy()
     bases, seeds = table_BS.shape
@@ -65,7 +70,7 @@ def crossed(values: "pd.Series[float]") -> Crossed:
 
 
 def _reach(variance: float, df: float) -> float:
-    """Half of the 95 % t interval of a mean."""
+    """Return half the width of the 95 % t interval of a mean."""
     return float(student.ppf(0.975, df) * variance**0.5) if df > 0 else np.nan
 
 
@@ -79,12 +84,12 @@ def over(values: Sequence[float]) -> tuple[float, float]:
 
 
 def shuffles(table: pd.DataFrame) -> list[str]:
-    """Return the names of the arms whose graph is shuffled."""
+    """Return the names of the arms with shuffled graphs."""
     return [arm for arm in table if arm.startswith(f"{SHUFFLE} ")]
 
 
 def with_means(table: pd.DataFrame) -> pd.DataFrame:
-    """Return the table of arms with two more: the means of shuffles and of random families."""
+    """Add two columns to a table of arms: the mean of the shuffles, and the mean of the random families."""
     table = table.copy()
     random = [arm for arm in table if arm.startswith("random families ")]
     for name, members in (("shuffles", shuffles(table)), ("random families", random)):
@@ -94,20 +99,20 @@ def with_means(table: pd.DataFrame) -> pd.DataFrame:
 
 
 def difference(table: pd.DataFrame, arm: str, other: str) -> Crossed:
-    """Return the paired difference of two arms."""
+    """Return the paired difference of two arms. An arm may be a column of `with_means`."""
     means = with_means(table)
     return crossed(means[arm] - means[other])
 
 
 def permutation(table: pd.DataFrame, *, lower_is_better: bool = False) -> float:
-    """Return the real graph's p: (1 + shuffles as good or better) / (1 + shuffles)."""
+    """Return the p-value of the real graph: (1 + shuffles that are at least as good) / (1 + shuffles)."""
     means = table.mean() * (-1 if lower_is_better else 1)
-    others = means[shuffles(table)]
-    return float((1 + (others >= means[REAL]).sum()) / (1 + len(others)))
+    shuffled = means[shuffles(table)]
+    return float((1 + (shuffled >= means[REAL]).sum()) / (1 + len(shuffled)))
 
 
 def holm(p: Sequence[float]) -> list[float]:
-    """Return adjusted p values (Holm 1979).
+    """Return adjusted p-values (Holm 1979).
 
     Example:
         >>> holm([0.01, 0.04, 0.03])
@@ -121,5 +126,5 @@ def holm(p: Sequence[float]) -> list[float]:
 
 
 def signed(mean: float, reach: float) -> list[str]:
-    """Return a difference and the half width of its interval as two cells of a table."""
+    """Format a difference, and half the width of its interval, as two cells of a table."""
     return [f"{mean:+.2f}", f"{reach:.2f}"]

@@ -1,7 +1,7 @@
-"""Endpoints of the experiment, computed from rows per leaf; all tables are made from them.
+"""Compute the endpoints of the experiment from scores of single leaves. All tables are made from endpoints.
 
-A kept row has a regime, base, seed, arm and σ, the endpoint and its value in points. Single leaves are kept
-as `leaf LBBB`.
+A row of the frame has a regime, base, seed, arm and σ, the name of the endpoint, and its value in points. The
+endpoint of a single leaf is, for example, `leaf LBBB`.
 """
 
 from collections.abc import Iterator, Sequence
@@ -12,26 +12,27 @@ import pandas as pd
 from marecg_research.graph.arms import EDGELESS, REAL, SHUFFLE
 
 SIGMA = 0.5
-"""Of the figures that no σ is chosen for."""
+"""σ of the results for which no σ is chosen."""
 PRIMARY, WITHIN, FAMILY, RESAMPLED, LEAF = "primary", "within families", "families", "resampled", "leaf "
 CLOSED, CHOOSING, READY = "closed", "choosing", "ready"
 LEFT_OUT = ("1AVB", "LBBB", "AntMI", "STD", "PVC", "RBBB")
-"""Leaves without which a regime is trained, and on which it is tested."""
+"""Leaves whose labels are removed in the regime `left-out`, and on which it is tested."""
 IN_TURN, FEW_K = "in turn", "k = "
-"""Regimes of `few_records`: a leaf stripped alone, and k records of some leaves."""
+"""Regimes of `few_records`: the labels of one leaf are removed, or some leaves have k records."""
 SECONDARY = (
     "all leaves", "0–5 records", "6–40 records", "more records", "rhythm", "not rhythm", FAMILY,
     "severity", "nDCG@10",
 )  # fmt: skip
-"""What p values are corrected for by Holm, as far as it is there."""
+"""Endpoints whose p-values are corrected together by Holm's method."""
 LOWER_IS_BETTER = "severity"
 UNIT = ["regime", "base", "seed", "arm", "sigma"]
 
 
 def at_mark(scores: pd.DataFrame) -> pd.DataFrame:
-    """Return the rows at each regime's best step, which all graph arms together choose on held-out records.
+    """Return the rows at the best step of each regime. It is chosen on held-out records, over all graph arms.
 
-    A regime that knows nothing of that has one step alone. Figures of no step of their own stand at the last.
+    A regime without scores on held-out records has a single step. Scores that don't belong to a step have the
+    number of the last step.
     """
     closed = scores[scores["metric"] == CLOSED].groupby(["regime", "step"])["value"].mean()
     marks = {regime: shares.idxmax()[1] for regime, shares in closed.groupby("regime")}
@@ -39,14 +40,14 @@ def at_mark(scores: pd.DataFrame) -> pd.DataFrame:
 
 
 def leaves_of(regime: str, leaves: pd.DataFrame) -> list[str]:
-    """Return the leaves of a regime's endpoint: rare ones, or left-out ones."""
+    """Return the leaves of a regime's primary endpoint: the rare leaves, or the left-out leaves."""
     tested = leaves[leaves["tested"]]
     chosen = tested["of"].isin(LEFT_OUT) if regime == "left-out" else tested["rare"]
     return [str(leaf) for leaf in tested.loc[chosen, "of"]]
 
 
 def groups(leaves: pd.DataFrame) -> dict[str, list[str]]:
-    """Return the tested leaves of each endpoint that is about a group of leaves."""
+    """Return the tested leaves of each endpoint that is a mean over a group of leaves."""
     tested = leaves[leaves["tested"]]
     rhythm, count = tested["family"].eq("Rhythm"), tested["teaching"]
     chosen = {
@@ -61,7 +62,7 @@ def groups(leaves: pd.DataFrame) -> dict[str, list[str]]:
 
 
 def endpoints(scores: pd.DataFrame, leaves: pd.DataFrame) -> pd.DataFrame:
-    """Return the rows of all endpoints, sorted, with values rounded to a thousandth of a point."""
+    """Return the sorted rows of all endpoints. Values are rounded to a thousandth of a point."""
     ready = scores[scores["metric"] == READY]
     scores = at_mark(scores[scores["metric"] != READY])
     parts = [ready.assign(endpoint=ready["of"])]
@@ -106,7 +107,7 @@ def _parts(
 
 
 def units(frame: pd.DataFrame, endpoint: str, sigma: float | dict[str, float] = SIGMA) -> pd.DataFrame:
-    """Return an endpoint at one σ, or at one per arm: a row per base and seed, a column per arm."""
+    """Return the table of units of an endpoint, at a common σ or at a σ for each arm."""
     rows = frame[frame["endpoint"] == endpoint]
     sigmas = rows["arm"].map(sigma) if isinstance(sigma, dict) else sigma
     rows = rows[rows["sigma"].isna() | np.isclose(rows["sigma"].fillna(0), sigmas)]
@@ -115,7 +116,7 @@ def units(frame: pd.DataFrame, endpoint: str, sigma: float | dict[str, float] = 
 
 
 def chosen_sigmas(frame: pd.DataFrame) -> dict[str, float]:
-    """Return the σ of each graph with the best mean AUC, over bases and seeds, on held-out source records."""
+    """Return for each graph the σ with the best AUC on held-out records, averaged over bases and seeds."""
     rows = frame[frame["endpoint"].eq(CHOOSING) & frame["sigma"].notna()]
     means = rows.groupby(["arm", "sigma"])["value"].mean()
     return {str(arm): float(of_arm.idxmax()[1]) for arm, of_arm in means.groupby("arm")}

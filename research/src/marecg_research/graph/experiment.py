@@ -1,4 +1,4 @@
-"""Experiment on the graph: a run per base, regime and seed, each kept as a file of tidy rows.
+"""Run the experiment on the graph. The scores of each base, regime and seed are stored in a file.
 
 Shapes: A arms, M records, N concepts, F features.
 """
@@ -31,20 +31,25 @@ from marecg_research.graph.records import Design, Hierarchy, Regime, Split
 from marecg_research.graph.tested import Tested
 
 RARE, TESTED = 40, 10
-"""Teaching records that a rare leaf has at most, and positives that a leaf needs to be tested."""
+"""Maximum number of training records of a rare leaf, and minimum number of positives for testing a leaf."""
 FLOOR_SIGMA = 0.5
-"""Of the many shuffles that Holm's list needs."""
+"""σ of the many shuffles that are needed for small p-values with Holm's correction."""
 
 
 class Experiment(NamedTuple):
-    """Result: scores by base, regime, seed, arm, σ, step and figure, and the leaves' counts of records."""
+    """Results of the experiment.
+
+    Attributes:
+        scores: scores by base, regime, seed, arm, σ, step and metric.
+        leaves: numbers of records of each concept.
+    """
 
     scores: pd.DataFrame
     leaves: pd.DataFrame
 
 
 def controls_of(real: Ontology, design: Design) -> dict[str, Ontology]:
-    """Return the control graphs: shuffles, a graph without tree, and one without siblings."""
+    """Return the control graphs: shuffles, a flat graph, and a graph without edges between siblings."""
     count = max(design.shuffles, design.floor_shuffles if design.floor_seeds else 0)
     controls = {f"{SHUFFLE} {seed}": perturb.shuffled(real, seed) for seed in range(count)}
     return controls | {"flat": perturb.flat(real), "no siblings": perturb.without(real, [Kind.sibling])}
@@ -60,13 +65,17 @@ def experiment(
     *,
     any_base: bool = False,
 ) -> Experiment:
-    """Train and score heads of all arms on all bases, then branches; or continue.
+    """Train and score heads of all arms on all bases, then branches. Existing scores in `out` are reused.
 
-    Bases are runs or models that were trained alike, but for their seed; with `any_base` on any records, and
-    what an encoder knows of the test records is then another matter. The first `design.shuffles` of the
-    shuffled graphs stand in every regime. Bases, seeds and branches may be added later, other settings are
-    refused. `root` is PTB-XL's folder, for its hierarchy; without it there is neither
-    severity nor nDCG. `leaves.csv` in `out` holds the leaves, too.
+    Args:
+        bases: runs or models that differ only in their seed.
+        data: prepared corpus.
+        out: folder for scores. Bases, seeds and branches can be added later. Any other change of the settings
+            needs a new folder.
+        design: design of the experiment. The first `design.shuffles` shuffled graphs are in every regime.
+        root: folder of PTB-XL, whose hierarchy is needed for severity and nDCG; None to leave them out.
+        progress: shows progress.
+        any_base: allow bases that were trained on other records. They may have been trained on test records.
     """
     corpus = Corpus.open(data)
     split, onto = Split.of(corpus, design.test_source), corpus.ontology()
@@ -90,7 +99,7 @@ def experiment(
     names = [node.abbr for node in onto.nodes]
     rare = support.index[support["rare"]].tolist()
     hierarchy = Hierarchy.of(split, root) if root else None
-    left_out = [place for place, name in enumerate(names) if name in LEFT_OUT]
+    left_out = [concept for concept, name in enumerate(names) if name in LEFT_OUT]
     kernel_NN = np.exp(-onto.distances.astype(float) / FLOOR_SIGMA)
     kernel_NN /= kernel_NN.sum(1, keepdims=True)
     tested = Tested(corpus.y[split.test], names, rare, hierarchy, members(onto), left_out, kernel_NN)
@@ -107,41 +116,46 @@ def experiment(
     counts: dict[Regime, int] = dict.fromkeys(("all", "left-out", "few", "coarse"), design.regime_seeds)
     counts["all"] = design.seeds
     plan = [
-        (at, regime, seed) for regime, n in counts.items() for seed in range(n) for at in range(len(bases))
+        (base, regime, seed)
+        for regime, n in counts.items()
+        for seed in range(n)
+        for base in range(len(bases))
     ]
     frames = []
-    for at, regime, seed in passing(plan, "heads", progress):
-        path = out / "scores" / f"{weights_sha256(models[at])[:12]}-{regime}-seed{seed}.parquet"
-        frames.append(_kept(path, lambda: run(at, regime, seed, graphs)).assign(base=at))  # noqa: B023 (at once)
-    floor = [(at, seed) for seed in range(design.floor_seeds) for at in range(len(bases))]
+    for base, regime, seed in passing(plan, "heads", progress):
+        path = out / "scores" / f"{weights_sha256(models[base])[:12]}-{regime}-seed{seed}.parquet"
+        frames.append(_kept(path, lambda: run(base, regime, seed, graphs)).assign(base=base))  # noqa: B023 (at once)
+    floor = [(base, seed) for seed in range(design.floor_seeds) for base in range(len(bases))]
     many = {name: graph for name, graph in controls.items() if _number(name) < math.inf}
     shuffles = arms(onto, many, [FLOOR_SIGMA], y_MN) if floor else []
     shuffles = [arm for arm in shuffles if arm.name == REAL or arm.name in many]
-    for at, seed in passing(floor, "shuffles", progress):
-        path = out / "scores" / f"{weights_sha256(models[at])[:12]}-floor{len(many)}-seed{seed}.parquet"
-        rows = _kept(path, lambda: run(at, "all", seed, shuffles))  # noqa: B023 (at once)
-        frames.append(rows[rows["arm"].str.startswith((REAL, SHUFFLE))].assign(base=at, regime="floor"))
+    for base, seed in passing(floor, "shuffles", progress):
+        path = out / "scores" / f"{weights_sha256(models[base])[:12]}-floor{len(many)}-seed{seed}.parquet"
+        rows = _kept(path, lambda: run(base, "all", seed, shuffles))  # noqa: B023 (at once)
+        frames.append(rows[rows["arm"].str.startswith((REAL, SHUFFLE))].assign(base=base, regime="floor"))
     turned = support.index[support["tested"] & (support["taught"] > 0)].tolist()
     further: dict[str, Callable[[int, int], pd.DataFrame]] = {
-        IN_TURN: lambda at, seed: in_turn(features(at), split, graphs, tested, turned, seed),
-        FEW_K: lambda at, seed: cross_fitted(
-            features(at)[2], split, graphs, tested, seed, design.kept_records
+        IN_TURN: lambda base, seed: in_turn(features(base), split, graphs, tested, turned, seed),
+        FEW_K: lambda base, seed: cross_fitted(
+            features(base)[2], split, graphs, tested, seed, design.kept_records
         ),
     }
     for name, compute in further.items():
         count = {IN_TURN: design.turn_seeds, FEW_K: design.kept_draws}[name]
-        for at, seed in passing(
-            [(at, seed) for seed in range(count) for at in range(len(bases))], name, progress
+        for base, seed in passing(
+            [(base, seed) for seed in range(count) for base in range(len(bases))], name, progress
         ):
-            path = out / "scores" / f"{weights_sha256(models[at])[:12]}-{name.strip(' =')}-seed{seed}.parquet"
-            frames.append(_kept(path, lambda: compute(at, seed)).assign(base=at))  # noqa: B023 (at once)
+            path = (
+                out / "scores" / f"{weights_sha256(models[base])[:12]}-{name.strip(' =')}-seed{seed}.parquet"
+            )
+            frames.append(_kept(path, lambda: compute(base, seed)).assign(base=base))  # noqa: B023 (at once)
     if design.branch_steps:
         frames.append(trained_branches(bases, encoders, split, tested, out, design.branch_steps, progress))
     return Experiment(pd.concat(frames, ignore_index=True), support)
 
 
 def _kept(path: Path, compute: Callable[[], pd.DataFrame]) -> pd.DataFrame:
-    """The rows of a file, which are computed and written where it isn't there."""
+    """Return the rows in a file. If the file doesn't exist, compute and write them."""
     if not path.is_file():
         path.parent.mkdir(parents=True, exist_ok=True)
         with replacing(path) as temporary:
@@ -150,37 +164,36 @@ def _kept(path: Path, compute: Callable[[], pd.DataFrame]) -> pd.DataFrame:
 
 
 def _number(control: str) -> float:
-    """A shuffle's number; that of another control is minus infinity."""
-    kind, _, number = control.partition(" ")
-    return int(number) if kind == SHUFFLE else -math.inf
+    """Return the number of a shuffle, or minus infinity for another control."""
+    prefix, _, number = control.partition(" ")
+    return int(number) if prefix == SHUFFLE else -math.inf
 
 
 def _alike(bases: Sequence[Path], corpus: Corpus, *, any_base: bool = False) -> list[MarEcg]:
-    """The bases' models, if they can be compared."""
+    """Load the models of the bases. Raises `UsageError` if they can't be compared."""
     models = [MarEcg.from_pretrained(folder_of(base), ontology=corpus.ontology()) for base in bases]
     signals = signals_sha256(corpus)
     for base, model in zip(bases, models, strict=True):
-        if any_base:  # however many beginnings a window is read from, the readout has the same parts
+        if any_base:  # the number of phases doesn't change the parts of the readout
             same = model.config.model_copy(update={"phases": models[0].config.phases})
         else:
             same = model.config
         if same != models[0].config:
-            raise UsageError(
-                f"has another shape than {bases[0]}", where=base, remedy="Give bases of one shape"
-            )
+            problem = f"must have the same model config as {bases[0]}"
+            raise UsageError(problem, where=base, remedy="Give bases of the same recipe")
         if not any_base and model.provenance and model.provenance.signals not in (None, signals):
-            problem = "was trained on another corpus, so what it knows of the test records is another matter"
-            remedy = f"Train it on {corpus.folder}, or accept that with --any-base"
-            raise UsageError(problem, where=base, remedy=remedy)
+            problem = f"must be trained on {corpus.folder}, because it may know test records otherwise"
+            raise UsageError(problem, where=base, remedy="Train it on this corpus, or use --any-base")
     return models
 
 
 def _support(corpus: Corpus, split: Split) -> pd.DataFrame:
-    """Per concept: name and family, its coded records, those of them that teach, and those that test.
+    """Return for each concept its name, its family, and its numbers of records.
 
-    `teaching` counts the held-out records as well, by which the plan calls a leaf rare; `taught` doesn't.
+    `teaching` is the number of training and held-out records, `taught` the number of training records, and
+    `testing` the number of test records. The plan defines rare leaves by `teaching`.
 
-    Raises `UsageError` where no rare one can be tested.
+    Raises `UsageError` if no rare leaf can be tested.
     """
     onto, coded = corpus.ontology(), np.concatenate([split.teach, split.held_out])
     table = pd.DataFrame(
@@ -196,17 +209,18 @@ def _support(corpus: Corpus, split: Split) -> pd.DataFrame:
     table["rare"] = table["tested"] & (table["teaching"] <= RARE)
     if not table["rare"].any():
         problem = (
-            f"no finding with at most {RARE} records that teach has {TESTED} or more "
-            f"of the {len(split.test)} records that test, so there is nothing to compare"
+            f"a finding with at most {RARE} training records must have at least {TESTED} "
+            f"of the {len(split.test)} test records, but there is none"
         )
         raise UsageError(problem, where=corpus.folder, remedy="Prepare more records of the test source")
     return table
 
 
 def _same_settings(out: Path, settings: Mapping[str, Any]) -> None:
-    """See that a folder is new, or goes on with what it began."""
+    """Write the settings into a folder. Raises `UsageError` if it contains other settings."""
     path, text = out / "settings.json", json.dumps(settings, indent=1)
     if path.is_file() and path.read_text(encoding="utf-8") != text:
-        raise UsageError("holds an experiment with other settings", where=out, remedy="Name another folder")
+        problem = "contains an experiment with other settings"
+        raise UsageError(problem, where=out, remedy="Give another folder")
     out.mkdir(parents=True, exist_ok=True)
     write_text(path, text)

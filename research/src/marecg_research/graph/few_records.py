@@ -1,6 +1,6 @@
-"""Further experiments on heads: left-out leaves in turn, and leaves with few records.
+"""Run two further experiments on heads: leave out one leaf at a time, and limit the records of leaves.
 
-Both give rows of ready endpoints, by seed or draw, arm and σ.
+Both return rows with finished endpoints, by seed or draw, arm and σ.
 
 Shapes: M records, N concepts, F features, L leaves that keep k records.
 """
@@ -24,13 +24,13 @@ STEPS = (100,)
 RECORDS = (0, 1, 2, 5, 10, 20, 50)
 SHUFFLES = {IN_TURN: 4, FEW_K: 8}
 ENOUGH = 20
-"""Records of a leaf on either half of the patients that make it one of those that keep k."""
+"""Minimum number of a leaf's records in each half of the patients. Leaves with fewer aren't limited."""
 LIMITED = 3
-"""One in so many leaves keeps k."""
+"""One in `LIMITED` of these leaves is limited to k records."""
 
 
 def some_arms(graphs: Sequence[GraphArm], sigma: float, shuffles: int) -> list[GraphArm]:
-    """Return the arms of these experiments at one σ: real graph, shuffles, families, and no graph."""
+    """Return the arms of these experiments at a σ: real graph, shuffles, families, and no graph."""
     names = {REAL, "flat", FAMILIES, EDGELESS, *(f"{SHUFFLE} {number}" for number in range(shuffles))}
     return [arm for arm in graphs if arm.name in names and (np.isnan(arm.sigma) or arm.sigma == sigma)]
 
@@ -39,14 +39,14 @@ def in_turn(
     features: Sequence[NDArray[np.float32]], split: Split, graphs: Sequence[GraphArm], tested: Tested,
     leaves: Sequence[int], seed: int,
 ) -> pd.DataFrame:  # fmt: skip
-    """Return the scores of one seed, with given leaves left out one at a time."""
+    """Return the scores of a seed, with `leaves` left out one at a time."""
     arms = some_arms(graphs, TURN_SIGMA, SHUFFLES[IN_TURN])
     rows: list[Row] = []
     for leaf in leaves:
         taught = split.taught(split.teach, "left-out", seed, [leaf])
         held = split.taught(split.held_out, "left-out", seed, [leaf])
-        one = replace(tested, rare=(), hierarchy=None, within=(leaf,))
-        every = unit(features, (taught, held), arms, one, split.corpus.y[split.teach], STEPS, seed)
+        of_leaf = replace(tested, rare=(), hierarchy=None, within=(leaf,))
+        every = unit(features, (taught, held), arms, of_leaf, split.corpus.y[split.teach], STEPS, seed)
         ends = {"auc": LEAF, "within": f"{WITHIN} "}
         rows += [
             {**row, "endpoint": f"{ends[row['metric']]}{row['of']}"}
@@ -60,11 +60,18 @@ def cross_fitted(
     x_MF: NDArray[np.float32], split: Split, graphs: Sequence[GraphArm], tested: Tested, draw: int,
     counts: Sequence[int] = RECORDS,
 ) -> pd.DataFrame:  # fmt: skip
-    """Return the scores of one draw: heads taught PTB-XL's codes on half the patients, tested on the others.
+    """Return the scores of a draw: heads are trained on half of the test patients, and tested on the others.
 
-    `x_MF` are features of the test records. A third of the leaves keep k records each, chosen so that a
-    record which bears several counts for all; the records left over teach nothing. Values are means over
-    both halves, each judged by the other's.
+    A third of the leaves are limited to k records each. A record with several of these leaves counts for each
+    of them. Further records of these leaves aren't used. Values are means over both halves.
+
+    Args:
+        x_MF: features of the test records.
+        split: split of the corpus.
+        graphs: arms.
+        tested: test records.
+        draw: number of the draw.
+        counts: values of k.
     """
     y_MN, arms = tested.y_MN, some_arms(graphs, FEW_SIGMA, SHUFFLES[FEW_K])
     half_M = np.array([_half(split.corpus.patients[row] or str(row)) for row in split.test])
@@ -78,11 +85,11 @@ def cross_fitted(
         rows: list[Row] = []
         for half in (0, 1):
             keep_M = keeping(y_MN, limited, count, order_M[half_M[order_M] == half])
-            others_M = half_M != half
+            tested_M = half_M != half
             part = Taught(np.flatnonzero(keep_M), y_MN[keep_M], np.full(int(keep_M.sum()), -1))
             held = Taught(np.arange(len(y_MN)), y_MN, np.full(len(y_MN), -1))
-            one = replace(tested, y_MN=y_MN[others_M], rare=(), hierarchy=None, within=())
-            every = unit((x_MF, x_MF, x_MF[others_M]), (part, held), arms, one, part.y_MN, STEPS, draw)
+            of_half = replace(tested, y_MN=y_MN[tested_M], rare=(), hierarchy=None, within=())
+            every = unit((x_MF, x_MF, x_MF[tested_M]), (part, held), arms, of_half, part.y_MN, STEPS, draw)
             names = {tested.names[leaf] for leaf in limited}
             rows += [row for row in every if row["metric"] == "auc" and row["of"] in names]
         frames.append(_halves(rows, f"{FEW_K}{count}", draw))
@@ -92,13 +99,16 @@ def cross_fitted(
 def keeping(
     y_MN: NDArray[np.uint8], limited: Sequence[int] | NDArray[np.int64], count: int, order: NDArray[np.int64]
 ) -> NDArray[np.bool_]:
-    """Return the mask of teaching records, bool [M]: up to `count` per limited leaf, and all others."""
+    """Return the mask of training records, bool [M]: up to `count` per limited leaf, and all other records.
+
+    `order` is the order in which records are considered.
+    """
     keep_M, left_L = np.zeros(len(y_MN), bool), np.full(len(limited), count)
     for row in order:
-        bears_L = y_MN[row, limited] > 0
-        if y_MN[row].any() and (left_L[bears_L] > 0).all():
+        has_L = y_MN[row, limited] > 0
+        if y_MN[row].any() and (left_L[has_L] > 0).all():
             keep_M[row] = True
-            left_L -= bears_L
+            left_L -= has_L
     return keep_M
 
 
@@ -107,7 +117,7 @@ def _half(patient: str) -> int:
 
 
 def _halves(rows: Sequence[Row], regime: str, draw: int) -> pd.DataFrame:
-    """Means over halves of every leaf, and over leaves."""
+    """Return the mean over halves for each leaf, and the mean over leaves."""
     key = ["arm", "sigma"]
     by_leaf = pd.DataFrame(rows).groupby([*key, "of"], dropna=False)["value"].mean().reset_index()
     mean = by_leaf.groupby(key, dropna=False)["value"].mean().reset_index().assign(endpoint=PRIMARY)

@@ -1,4 +1,4 @@
-"""Tables of the experiments in `few_records`: left-out leaves, and leaves with k records."""
+"""Write the tables of the experiments in `few_records`: left-out leaves, and leaves with k records."""
 
 from collections.abc import Iterator, Sequence
 
@@ -42,7 +42,7 @@ PRIMARY_K = (1, 2, 5)
 
 
 def further_sections(frame: pd.DataFrame) -> Iterator[str]:
-    """Yield the lines of both tables, as far as they have rows."""
+    """Yield the lines of both tables. An experiment without rows has no table."""
     turned = frame[frame["regime"] == IN_TURN]
     if len(turned):
         yield from _in_turn(turned)
@@ -52,7 +52,7 @@ def further_sections(frame: pd.DataFrame) -> Iterator[str]:
 
 
 def by_leaf(frame: pd.DataFrame, prefix: str, sigma: float) -> pd.DataFrame:
-    """Return each leaf's mean over bases and seeds: a row per leaf, a column per arm."""
+    """Return the means over bases and seeds, with a row per leaf and a column per arm."""
     names = [name for name in frame["endpoint"].unique() if str(name).startswith(prefix)]
     tables = {str(name)[len(prefix) :].strip(): units(frame, name, sigma).mean() for name in names}
     return with_means(pd.DataFrame(tables).T)
@@ -64,7 +64,8 @@ def _pairs(table: pd.DataFrame, pairs: Sequence[tuple[str, str]]) -> list[tuple[
 
 def _in_turn(frame: pd.DataFrame) -> Iterator[str]:
     outside = by_leaf(frame, LEAF, TURN_SIGMA)
-    inside = by_leaf(frame, WITHIN, TURN_SIGMA).reindex(outside.index)  # a leaf may be its family's only one
+    # The only leaf of a family has no AUC within the family.
+    inside = by_leaf(frame, WITHIN, TURN_SIGMA).reindex(outside.index)
     yield f"### in turn: {len(outside)} leaves, each left out alone, σ {TURN_SIGMA:g}\n"
     yield from markdown_table(
         ["", "AUC", "AUC within the family"],

@@ -1,7 +1,7 @@
-"""Heads of GSCL for many graphs at once on frozen features, and their scores.
+"""Train the heads of GSCL for many graphs at once on frozen features, and score them.
 
-All arms begin with the same weights and see the same records under the same dropout, so what differs between
-them is the graph.
+All arms start with the same weights, and read the same records with the same dropout. So they differ only in
+the graph.
 
 Shapes: A arms, B batch, M records, F features, N concepts, R families, E node width (d_e), K concept width
 (d_c).
@@ -39,15 +39,18 @@ DROPOUT = 0.1
 STEP_RECORDS = 128
 LR, WEIGHT_DECAY = 3e-3, 0.05
 CHOOSING = 3
-"""Held-out source records that a leaf needs to have a say in the choice of σ."""
+"""Minimum number of a leaf's held-out records. Rarer leaves aren't used for choosing σ."""
 ALPHAS = tuple(10.0**power for power in range(7))
-"""Strengths that each label's ridge chooses from."""
+"""Candidates for the penalty of each label's ridge regression."""
 
 
 class Heads(nn.Module):
     """Heads W_sca and prototypes of all arms (eq. gscl-prototypes, gscl-pred).
 
-    `propagate_ANN` is I + Â of each arm; `seed` is of the first weights, which all arms share.
+    Args:
+        propagate_ANN: propagation matrix of each arm (`GraphArm.propagation`).
+        features: number of features.
+        seed: seed of the initial weights, which are the same for all arms.
     """
 
     propagate_ANN: Tensor
@@ -57,16 +60,16 @@ class Heads(nn.Module):
         count, concepts = propagate_ANN.shape[:2]
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(seed)
-            one = PrototypeHead(torch.eye(concepts), WIDTH, WIDTH, DROPOUT)
+            head = PrototypeHead(torch.eye(concepts), WIDTH, WIDTH, DROPOUT)
             to_concepts = nn.Linear(features, WIDTH, bias=False)
             init_linear(to_concepts)
         first = {
-            "embedding": one.embedding,
-            "w1": one.conv1.lin.weight.T,
-            "w2": one.conv2.lin.weight.T,
+            "embedding": head.embedding,
+            "w1": head.conv1.lin.weight.T,
+            "w2": head.conv2.lin.weight.T,
             "to_concepts": to_concepts.weight.T,
             **{
-                f"{norm}_{part}": getattr(getattr(one, norm), part)[None]
+                f"{norm}_{part}": getattr(getattr(head, norm), part)[None]
                 for norm in ("norm1", "norm2")
                 for part in ("weight", "bias")
             },
@@ -77,7 +80,7 @@ class Heads(nn.Module):
         self.register_buffer("propagate_ANN", propagate_ANN)
 
     def prototypes(self, generator: torch.Generator | None = None) -> Tensor:
-        """Return P of each arm, [A, N, K]; without a generator nothing is dropped."""
+        """Return the prototypes P of each arm, [A, N, K]. Without a generator, there is no dropout."""
         part = self.stacked
         h_ANE = gelu(self.propagate_ANN @ part["embedding"] @ part["w1"])
         h_ANE = layer_norm(h_ANE, h_ANE.shape[-1:]) * part["norm1_weight"] + part["norm1_bias"]
@@ -87,23 +90,27 @@ class Heads(nn.Module):
         p_ANK = layer_norm(p_ANK, p_ANK.shape[-1:]) * part["norm2_weight"] + part["norm2_bias"]
         return normalize(p_ANK, dim=-1)
 
-    def places(self, x_BF: Tensor) -> Tensor:
-        """Return record embeddings in each arm's concept space, unit rows, [A, B, K]."""
+    def concept_vectors(self, x_BF: Tensor) -> Tensor:
+        """Return the records' unit vectors in the concept space of each arm, [A, B, K]."""
         weight_AFK = self.stacked["to_concepts"]
         flat_BAK = x_BF @ weight_AFK.transpose(0, 1).flatten(1)
         return normalize(flat_BAK.unflatten(1, (len(weight_AFK), -1)).transpose(0, 1), dim=-1)
 
     def log_q(self, x_BF: Tensor, generator: torch.Generator | None = None) -> Tensor:
         """Return the log of q in each arm, [A, B, N]."""
-        return log_softmax(self.places(x_BF) @ self.prototypes(generator).transpose(1, 2) / TAU, dim=-1)
+        similarity_ABN = self.concept_vectors(x_BF) @ self.prototypes(generator).transpose(1, 2)
+        return log_softmax(similarity_ABN / TAU, dim=-1)
 
 
 @dataclass(frozen=True)
 class ArmTargets:
-    """Targets of the teaching records in all arms.
+    """Targets of the training records in all arms.
 
-    `target_AMN` are the soft targets; a record without one leaves its arm's loss. `weight_A` is what the mass
-    of the families counts, `member_ARN` which concepts each arm's families have, `family_AMR` their targets.
+    Attributes:
+        target_AMN: soft targets. A record whose target is zero isn't in the loss.
+        weight_A: weight of the loss on families.
+        member_ARN: concepts of each family.
+        family_AMR: targets over families.
     """
 
     target_AMN: Tensor
@@ -115,7 +122,7 @@ class ArmTargets:
     def of(
         cls, arms: Sequence[GraphArm], y_MN: NDArray[np.uint8], coarse_M: NDArray[np.int64]
     ) -> "ArmTargets":
-        """Compute the targets in all arms, from leaves or from families that alone are known."""
+        """Compute the targets in all arms; see `GraphArm.targets` for the arguments."""
         return cls(
             torch.from_numpy(np.stack([arm.targets(y_MN, coarse_M) for arm in arms])),
             torch.tensor([arm.families for arm in arms]),
@@ -135,20 +142,20 @@ class ArmTargets:
 
 
 def cross_entropy(log_q_ABN: Tensor, target_ABN: Tensor) -> Tensor:
-    """Return each arm's cross-entropy over records with a target, [A]."""
+    """Return the cross-entropy of each arm, [A], averaged over records with a target."""
     supervised_A = (target_ABN.sum(-1) > 0).sum(-1).clamp(min=1)
     return -(target_ABN * log_q_ABN).sum((-1, -2)) / supervised_A
 
 
 def log_mass(log_q_ABN: Tensor, member_ARN: Tensor) -> Tensor:
-    """Return the log of q's mass on every family, [A, B, R]."""
+    """Return the log of q's total on each family, [A, B, R]."""
     return log_q_ABN[:, :, None].masked_fill(~member_ARN[:, None], -torch.inf).logsumexp(-1)
 
 
 def trained(
     heads: Heads, x_MF: Tensor, targets: ArmTargets, marks: Sequence[int], seed: int
 ) -> Iterator[int]:
-    """Train all arms side by side, and yield the number of each step in `marks`."""
+    """Train all arms at once, and yield each step in `marks` when it is reached."""
     optimiser = torch.optim.AdamW(heads.parameters(), lr=LR, weight_decay=WEIGHT_DECAY)
     generator = torch.Generator().manual_seed(seed)
     for step in range(1, marks[-1] + 1):
@@ -162,7 +169,10 @@ def trained(
 
 
 def closed(log_q_AMN: Tensor, target_AMN: Tensor, prior_AN: Tensor) -> Tensor:
-    """Return the share of the loss that training removed: 0 for a constant prior, 1 for the targets, [A]."""
+    """Return the share of the loss that training has removed, [A].
+
+    It is 0 for a constant prediction of the prior, and 1 for predictions that are equal to the targets.
+    """
 
     def loss(log_p_AMN: Tensor) -> Tensor:
         return -(target_AMN * log_p_AMN).sum(-1).mean(-1)
@@ -176,13 +186,15 @@ def closed(log_q_AMN: Tensor, target_AMN: Tensor, prior_AN: Tensor) -> Tensor:
 def scored(
     heads: Heads, arms: Sequence[GraphArm], x_MF: Tensor, tested: Tested, untaught: Sequence[int]
 ) -> Iterator[Row]:
-    """Yield the scores of trained heads on test features.
+    """Yield the scores of trained heads on the test records.
 
-    After the arms comes `inference only`: edgeless, and leaves without a record by the mass of their family.
+    Two further arms are computed from the edgeless arm. In `inference only`, a leaf without training records
+    has the score of its family. In `spread`, each concept's share is spread over the graph.
     """
     member_1RN = torch.from_numpy(tested.member_RN).bool()[None]
     prototypes_ANK = heads.prototypes()
-    for arm, space_MK, prototypes_NK in zip(arms, heads.places(x_MF), prototypes_ANK, strict=True):
+    vectors_AMK = heads.concept_vectors(x_MF)
+    for arm, space_MK, prototypes_NK in zip(arms, vectors_AMK, prototypes_ANK, strict=True):
         log_q_MN = (space_MK @ prototypes_NK.T / TAU).log_softmax(-1).double()
         family_MR = log_mass(log_q_MN[None], member_1RN)[0].numpy()
         row = {"arm": arm.name, "sigma": arm.sigma}
@@ -204,10 +216,16 @@ def unit(
     steps: Sequence[int],
     seed: int,
 ) -> list[Row]:
-    """Return the scores of one base, draw and seed: heads of all arms, and plain labels.
+    """Train heads of all arms on a base with a seed, and return their scores and the scores of plain labels.
 
-    `features` are of the records that teach, are held out, and test; `taught` says what supervises the first
-    two. `closed` compares with a constant prior, that of all codes of the teaching records (`y_MN`).
+    Args:
+        features: features of the training, held-out and test records.
+        taught: supervision of the training records, and of the held-out records.
+        graphs: arms.
+        tested: test records.
+        y_MN: all leaves of the training records. Their mean target is the prior for `closed`.
+        steps: steps at which heads are scored.
+        seed: seed of initial weights and draws.
     """
     teach_MF, held_MF, test_MF = map(torch.from_numpy, features)
     source, held = taught
@@ -244,7 +262,7 @@ def by_family(
     member_RN: NDArray[np.uint8],
     untaught: Sequence[int],
 ) -> NDArray[np.float64]:
-    """Return the leaves' scores, with an untaught leaf's replaced by its family's."""
+    """Return the scores of leaves. A leaf in `untaught` gets the score of its family."""
     score_MN = score_MN.copy()
     for leaf in untaught:
         score_MN[:, leaf] = family_MR[:, member_RN[:, leaf].argmax()]
@@ -254,9 +272,10 @@ def by_family(
 def ridge_rows(
     x_MF: NDArray[np.float32], y_MN: NDArray[np.uint8], test_MF: NDArray[np.float32], tested: Tested
 ) -> Iterator[Row]:
-    """Yield the scores of plain labels: a ridge regression per leaf and family, chosen by leave-one-out.
+    """Yield the scores of plain labels: a ridge regression for each leaf and family.
 
-    A leaf that nothing taught ranks all records alike, or in `labels, inference` by its family.
+    Penalties are chosen by leave-one-out. A leaf without training records has the same score for all records.
+    In `labels, inference`, it has the score of its family.
     """
     y_MR = (y_MN @ tested.member_RN.T > 0).astype(float)
     ridge = RidgeCV(ALPHAS, alpha_per_target=True).fit(x_MF, np.c_[y_MN.astype(float), y_MR])

@@ -1,4 +1,4 @@
-"""Test records of the graph experiment, and an arm's figures on them as tidy rows.
+"""Score an arm on the test records of the graph experiment. The scores are rows of a tidy frame.
 
 Shapes: M records, N concepts, R families, K concept width (d_c) or classes, Q queries.
 """
@@ -23,11 +23,16 @@ RESAMPLES, RESAMPLED_SIGMA = 200, 0.5
 
 @dataclass(frozen=True)
 class Tested:
-    """Test records, on which every arm is scored.
+    """Test records, on which each arm is scored.
 
-    `rare` are the leaves of the primary endpoint, `member_RN` the concepts of the real families. `within` are
-    the leaves that are also judged among records with a leaf of their family alone; `kernel_NN` is what
-    `spread` gives of each concept's share to its neighbours.
+    Attributes:
+        y_MN: leaves of the records.
+        names: abbreviations of the concepts.
+        rare: leaves of the primary endpoint.
+        hierarchy: hierarchy of PTB-XL; None if it isn't used.
+        member_RN: concepts of the real families.
+        within: leaves that are also scored only among the records with a leaf of the same family.
+        kernel_NN: share of each concept that the arm `spread` gives to each other concept.
     """
 
     y_MN: NDArray[np.uint8]
@@ -45,9 +50,13 @@ class Tested:
         family_MR: NDArray[np.float64],
         space_MK: Tensor | None,
     ) -> Iterator[Row]:
-        """Yield an arm's figures: AUC of each leaf and family, resamples of the rare ones, severity, nDCG@10.
+        """Yield the scores of an arm: AUC of leaves and families, resampled AUC, severity and nDCG@10.
 
-        `about` says arm and σ in every row; neighbours are looked for in `space_MK`.
+        Args:
+            head: fields of all rows: arm and σ.
+            score_MN: scores of the concepts.
+            family_MR: scores of the families.
+            space_MK: vectors of the records, for nDCG@10; None to leave out severity and nDCG@10.
         """
         yield from self._aucs(head, "auc", self.y_MN, score_MN, self.names)
         y_MR = (self.y_MN @ self.member_RN.T > 0).astype(np.uint8)
@@ -74,17 +83,20 @@ class Tested:
         row: Row, metric: str, y_MK: NDArray[np.uint8], score_MK: NDArray[np.float64], names: Sequence[str]
     ) -> Iterator[Row]:
         auc_K = class_auc(y_MK, score_MK)
-        for place in np.flatnonzero(np.isfinite(auc_K)):
-            yield {**row, "metric": metric, "of": names[place], "value": 100 * auc_K[place]}
+        for column in np.flatnonzero(np.isfinite(auc_K)):
+            yield {**row, "metric": metric, "of": names[column], "value": 100 * auc_K[column]}
 
 
 def ndcg(space_MK: Tensor, hierarchy: Hierarchy) -> float:
-    """Return the queries' nDCG@10 among all others by cosine (Järvelin & Kekäläinen 2002; linear gains)."""
+    """Return the mean nDCG@10 of the queries' nearest neighbours by cosine, with linear gains.
+
+    See Järvelin & Kekäläinen 2002.
+    """
     unit_MK = normalize(space_MK, dim=-1)
-    near_QM = unit_MK[::EVERY] @ unit_MK.T
-    query_Q = torch.arange(len(near_QM))
-    near_QM[query_Q, query_Q * EVERY] = -torch.inf
-    near = near_QM.topk(NEIGHBOURS, dim=1).indices.numpy()
-    got_Q = np.take_along_axis(hierarchy.gain_QM, near, axis=1) @ DISCOUNT
+    cosine_QM = unit_MK[::EVERY] @ unit_MK.T
+    query_Q = torch.arange(len(cosine_QM))
+    cosine_QM[query_Q, query_Q * EVERY] = -torch.inf
+    nearest = cosine_QM.topk(NEIGHBOURS, dim=1).indices.numpy()
+    gain_Q = np.take_along_axis(hierarchy.gain_QM, nearest, axis=1) @ DISCOUNT
     has_Q = hierarchy.ideal_Q > 0
-    return float((got_Q[has_Q] / hierarchy.ideal_Q[has_Q]).mean())
+    return float((gain_Q[has_Q] / hierarchy.ideal_Q[has_Q]).mean())

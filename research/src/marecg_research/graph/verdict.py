@@ -1,4 +1,4 @@
-"""Verdict: a table of differences between arms with intervals and tests, and its plot."""
+"""Write the results of the experiment: tables and a plot of the differences between arms."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from io import StringIO
@@ -59,7 +59,7 @@ PAIRS = (
     (FAMILIES, RANDOM_FAMILIES),
     (FAMILIES, LEAF_ONLY),
 )
-"""Besides each arm minus edgeless, and real minus shuffles."""
+"""Pairs of arms to compare, in addition to each arm with `edgeless`, and the real graph with shuffles."""
 FLOOR, LEFT_OUT = "floor", "left-out"
 ACCENT = "#2f6fb3"
 
@@ -67,27 +67,33 @@ ACCENT = "#2f6fb3"
 def leaf_differences(
     frame: pd.DataFrame, leaves: Sequence[str], arm: str, other: str, sigma: float | dict[str, float]
 ) -> list[float]:
-    """Return each leaf's difference of two arms, averaged over bases and seeds, at one σ or one per arm."""
+    """Return the difference of two arms for each leaf, averaged over bases and seeds.
+
+    `sigma` is a common σ, or a σ for each arm.
+    """
     tables = (units(frame, f"{LEAF}{leaf}", sigma) for leaf in leaves)
     return [float((table[arm] - table[other]).mean()) for table in tables if {arm, other} <= set(table)]
 
 
 def write_answer(frame: pd.DataFrame, leaves: Mapping[str, Sequence[str]], out: Path) -> str:
-    """Write `table.md` into a folder, with `forest.svg` if a regime has seeds, and return the table.
+    """Write `table.md` and `forest.svg` into a folder, and return the table.
 
-    `leaves` names those of each regime's primary endpoint.
+    Args:
+        frame: endpoints.
+        leaves: leaves of each regime's primary endpoint.
+        out: the folder.
     """
-    others = (FLOOR, IN_TURN)
+    separate = (FLOOR, IN_TURN)
     regimes = [
         name
         for name in frame["regime"].unique()
-        if name not in others and not name.startswith(FEW_K) and len(leaves.get(name, ())) > 1
+        if name not in separate and not name.startswith(FEW_K) and len(leaves.get(name, ())) > 1
     ]
     parts = {name: frame[frame["regime"] == name] for name in regimes}
     floor = frame[frame["regime"] == FLOOR]
     lines = [line for name, part in parts.items() for line in _section(name, part, floor, leaves[name])]
     lines += further_sections(frame)
-    text = "\n".join(lines).replace("nan", "–")  # of one base or seed
+    text = "\n".join(lines).replace("nan", "–")  # with a single base or seed, some variances are NaN
     contents = {"table.md": text} | ({"forest.svg": _forest(parts)} if parts else {})
     for name, content in contents.items():
         write_text(out / name, content)
@@ -140,11 +146,14 @@ def _section(regime: str, frame: pd.DataFrame, floor: pd.DataFrame, leaves: Sequ
 
 
 def _secondary(frame: pd.DataFrame, floor: pd.DataFrame) -> Iterator[str]:
-    """The list under Holm: by the many shuffles of `floor` where there are some."""
+    """Yield the table of secondary endpoints, with p-values corrected by Holm's method.
+
+    If there are rows in `floor`, p-values are computed with its many shuffles.
+    """
     tables = {name: units(frame, name) for name in SECONDARY if frame["endpoint"].eq(name).any()}
-    judged = {name: units(floor, name) if len(floor) else table for name, table in tables.items()}
-    p = [permutation(table, lower_is_better=name == LOWER_IS_BETTER) for name, table in judged.items()]
-    count = len(shuffles(next(iter(judged.values()))))
+    with_shuffles = {name: units(floor, name) if len(floor) else table for name, table in tables.items()}
+    p = [permutation(table, lower_is_better=name == LOWER_IS_BETTER) for name, table in with_shuffles.items()]
+    count = len(shuffles(next(iter(with_shuffles.values()))))
     heads = [f"endpoint, σ {SIGMA:g}", "real", "− shuffles", f"p of {count}, Holm", "− edgeless", "±"]
     rows = []
     for (name, table), adjusted in zip(tables.items(), holm(p), strict=True):
@@ -156,7 +165,7 @@ def _secondary(frame: pd.DataFrame, floor: pd.DataFrame) -> Iterator[str]:
 
 
 def _inside(frame: pd.DataFrame) -> Iterator[str]:
-    """AUC among the records with a leaf of the same family."""
+    """Yield the table of the AUC within families: among the records with a leaf of the same family."""
     rows = []
     for sigma in _real_sigmas(frame):
         table = units(frame, WITHIN, sigma)
@@ -174,7 +183,7 @@ def _real_sigmas(frame: pd.DataFrame) -> list[float]:
 
 
 def _row(table: pd.DataFrame, arm: str, other: str) -> list[str]:
-    """A difference over all bases, and over each."""
+    """Return the cells of a difference: over all bases, and for each base."""
     of = difference(table, arm, other)
     parts = ", ".join(f"{value:.2f}" for value in (of.base, of.seed, of.residual))
     bases = table.index.unique("base")
@@ -197,7 +206,10 @@ def _plural(count: int, name: str) -> str:
 
 
 def _against(table: pd.DataFrame, p: float | None = None) -> list[str]:
-    """The real graph, what it has over shuffles and over no graph, and p among the shuffles unless given."""
+    """Return cells on the real graph: its value, its differences from shuffles and no graph, and p.
+
+    If `p` is None, it is computed from the shuffles in the table.
+    """
     shuffled, none = (difference(table, REAL, other) for other in ("shuffles", EDGELESS))
     p = permutation(table) if p is None else p
     gains = [f"{shuffled.mean:+.2f}", f"{p:.3f}", *signed(none.mean, none.reach)]
@@ -205,26 +217,26 @@ def _against(table: pd.DataFrame, p: float | None = None) -> list[str]:
 
 
 def _contrasts(table: pd.DataFrame) -> list[tuple[str, str]]:
-    """The real graph against its shuffles, every arm that there is against no graph, and `PAIRS`."""
+    """Return the pairs of arms to compare, if both are in the table."""
     means = with_means(table)
     pairs = [(REAL, "shuffles"), *((arm, EDGELESS) for arm in ARMS[:-1]), *PAIRS]
     return [(arm, other) for arm, other in pairs if {arm, other} <= set(means)]
 
 
 def _forest(parts: Mapping[str, pd.DataFrame]) -> str:
-    """Every difference with its interval, a panel per regime; ticks are single shuffles."""
+    """Draw all differences with intervals as SVG, with a panel per regime. Ticks are single shuffles."""
     tables = {regime: units(frame, PRIMARY, chosen_sigmas(frame) or SIGMA) for regime, frame in parts.items()}
     figure = Figure(figsize=(8, 1 + 3.2 * len(tables)), layout="constrained")
     panels = figure.subplots(len(tables), squeeze=False, sharex=True)[:, 0]
     for axes, (regime, table) in zip(panels, tables.items(), strict=True):
         singles = table[shuffles(table)].mean() - table[EDGELESS].mean()
         contrasts = _contrasts(table)
-        for place, (arm, other) in enumerate(contrasts):
+        for row, (arm, other) in enumerate(contrasts):
             of = difference(table, arm, other)
-            axes.errorbar(of.mean, -place, xerr=of.reach, color=ACCENT, marker="o", markersize=4, capsize=2)
+            axes.errorbar(of.mean, -row, xerr=of.reach, color=ACCENT, marker="o", markersize=4, capsize=2)
             if arm == "shuffles":
-                axes.plot(singles, [-place] * len(singles), "|", color="0.4")
-        axes.set_yticks([-place for place in range(len(contrasts))], [f"{a} − {b}" for a, b in contrasts])
+                axes.plot(singles, [-row] * len(singles), "|", color="0.4")
+        axes.set_yticks([-row for row in range(len(contrasts))], [f"{a} − {b}" for a, b in contrasts])
         axes.axvline(0, color="0.4", linewidth=0.8)
         axes.set_title(regime, loc="left", fontsize=10)
         axes.tick_params(labelbottom=True)

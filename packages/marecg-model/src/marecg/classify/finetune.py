@@ -105,7 +105,7 @@ def _tuning(how: Tuning, vectors: Vectors, task: Task) -> Learn:
 
 
 def _unreadable(recordings: Recordings) -> dict[str, str]:
-    """Return why records can't be read, by their ids."""
+    """Return the reason of each unreadable record, by id."""
     unreadable: dict[str, str] = {}
     for row in passing(range(len(recordings.ids)), f"{recordings.name}, reading: records"):
         try:

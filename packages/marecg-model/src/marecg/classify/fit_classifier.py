@@ -237,7 +237,8 @@ def _check_exclusive(task: Task, y_MK: NDArray[np.float64], where: Path) -> None
 def _counts(task: Task, y_MK: NDArray[np.float64], where: Path) -> Counts:
     """Count positives and labelled records by split and class.
 
-    Raises `InputError` if a class has no positives or no negatives in a split, or a single train patient.
+    Raises `InputError` if a split has no positives or no negatives of a class, or if all train records with a
+    class are of the same patient.
     """
     patients = task.recordings.patients
     counts: Counts = {}

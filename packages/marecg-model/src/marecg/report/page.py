@@ -118,7 +118,7 @@ def table(head: Sequence[str], rows: Iterable[Sequence[str]], numeric: Sequence[
 
 
 def facts(values: Mapping[str, str]) -> Markup:
-    """Return a list of names with their values, several in a row."""
+    """Return a list of names and values, laid out next to each other."""
     return _part("facts", values)
 
 

@@ -243,7 +243,7 @@ def scored(
 def _scorable(
     y_MK: NDArray[np.uint8], logits_SMK: Floats, rotation_M: Rotations
 ) -> tuple[NDArray[np.uint8], Floats, Rotations]:
-    """Drop the records of rotations without a scorable class, and number the other rotations again."""
+    """Drop the records of rotations without a scorable class. The other rotations are renumbered."""
     if rotation_M is None:
         return y_MK, logits_SMK, None
     rows = np.concatenate([rows for rows in rotated(rotation_M) if scorable(y_MK[rows]).any()])

@@ -118,7 +118,7 @@ def load(path: Path) -> Predictions:
 
 
 def compare(
-    one: Predictions, other: Predictions, test: PairedTest = "bootstrap"
+    first: Predictions, second: Predictions, test: PairedTest = "bootstrap"
 ) -> dict[float, AucDifference]:
     """Return the difference of two reports' macro AUCs for each fraction, with interval and p-value.
 
@@ -126,13 +126,13 @@ def compare(
     records, classes or labels of the reports differ, or if the reports have no fraction in common.
     """
     same = (
-        (one.ids, one.classes) == (other.ids, other.classes)
-        and np.array_equal(one.y_MK, other.y_MK)
-        and np.array_equal(one.rotation_M, other.rotation_M)  # type: ignore[arg-type]
+        (first.ids, first.classes) == (second.ids, second.classes)
+        and np.array_equal(first.y_MK, second.y_MK)
+        and np.array_equal(first.rotation_M, second.rotation_M)  # type: ignore[arg-type]
     )
-    shares = [share for name, share in one.logits if name == one.reference]
+    shares = [share for name, share in first.logits if name == first.reference]
     pairs = {
-        share: (one.logits[one.reference, share], other.logits.get((other.reference, share)))
+        share: (first.logits[first.reference, share], second.logits.get((second.reference, share)))
         for share in shares
     }
     shared = {share: (ours, theirs) for share, (ours, theirs) in pairs.items() if theirs is not None}
@@ -142,7 +142,9 @@ def compare(
         )
         raise UsageError(f"the two runs {problem}", remedy="Probe both with the same options")
     paired = {"bootstrap": bootstrap, "delong": delong}[test]
-    return {share: paired(one.y_MK, ours, theirs, one.rotation_M) for share, (ours, theirs) in shared.items()}
+    return {
+        share: paired(first.y_MK, ours, theirs, first.rotation_M) for share, (ours, theirs) in shared.items()
+    }
 
 
 class Difference(NamedTuple):
@@ -172,8 +174,8 @@ def differences(
         raise UsageError("--compare needs at least two runs")
     for task, other in product(tasks or _shared_tasks(runs, protocol), runs[1:]):
         name = f"probe/{task}-{protocol}.npz"
-        one = load(runs[0] / name)
-        yield Difference(task, other, compare(one, load(other / name), test), scarce(one))
+        first = load(runs[0] / name)
+        yield Difference(task, other, compare(first, load(other / name), test), scarce(first))
 
 
 def _shared_tasks(runs: Sequence[Path], protocol: str) -> list[str]:
@@ -200,23 +202,23 @@ def scarce(predictions: Predictions) -> dict[str, int]:
 
 def bootstrap(
     y_MK: NDArray[np.uint8],
-    one_SMK: Floats,
-    other_SMK: Floats,
+    first_SMK: Floats,
+    second_SMK: Floats,
     rotation_M: Rotations = None,
     resamples: int = RESAMPLES,
 ) -> AucDifference:
     """Compare two macro AUCs, averaged over seeds, on the same bootstrap resamples."""
-    runs = (one_SMK, other_SMK)
-    one, other = (mean_macro_auc(y_MK, run, rotation_M) for run in runs)
+    runs = (first_SMK, second_SMK)
+    first, second = (mean_macro_auc(y_MK, run, rotation_M) for run in runs)
     resampled = (resampled_macro_auc(y_MK, run, resamples, rotation_M) for run in runs)
-    return difference(one - other, *resampled)
+    return difference(first - second, *resampled)
 
 
 CENTRAL = float(norm.ppf(0.975))
 
 
 def delong(
-    y_MK: NDArray[np.uint8], one_SMK: Floats, other_SMK: Floats, rotation_M: Rotations = None
+    y_MK: NDArray[np.uint8], first_SMK: Floats, second_SMK: Floats, rotation_M: Rotations = None
 ) -> AucDifference:
     """Compare two macro AUCs, averaged over seeds, by DeLong's test.
 
@@ -226,11 +228,11 @@ def delong(
     rotations = rotated(rotation_M)
     means, added = [], []
     for rows in rotations:
-        (one, one_M), (other, other_M) = (
-            _macro(y_MK[rows], logits_SMK[:, rows]) for logits_SMK in (one_SMK, other_SMK)
+        (first, first_M), (second, second_M) = (
+            _macro(y_MK[rows], logits_SMK[:, rows]) for logits_SMK in (first_SMK, second_SMK)
         )
-        means.append(one - other)
-        added.append((one_M - other_M) / len(rotations))
+        means.append(first - second)
+        added.append((first_M - second_M) / len(rotations))
     mean, sd = float(np.mean(means)), float(np.linalg.norm(np.concatenate(added)))
     p = 2 * float(norm.sf(abs(mean) / sd)) if sd else float(mean == 0)
     return AucDifference(mean=mean, low=mean - CENTRAL * sd, high=mean + CENTRAL * sd, p=p)

@@ -37,7 +37,10 @@ META = {
 
 
 def labels_task(path: Path, root: Path) -> Task:
-    """Read a table of labels as a task of the records without empty cells. Raises as `read_labels` does."""
+    """Read a table of labels as a task. Records with an empty cell are left out.
+
+    Raises the errors of `read_labels`.
+    """
     task, known_MK = read_labels(path, root)
     return task.only(np.asarray(known_MK.all(axis=1)))
 
