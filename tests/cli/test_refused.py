@@ -38,7 +38,7 @@ REFUSED = [
     ("embed P/run pickled.npy --fs 500 --out x.npz", 3, "can't be read as .npy"),
     ("embed P/run imaginary.npy --fs 500 --out x.npz", 2, "no numbers"),
     ("embed P/run absent.npy --fs 500 --out x.npz", 3, "absent.npy: no such file"),
-    ("embed P/run P/wfdb --out x.csv", 2, "Use .npz or .parquet, or end the name of a folder in /"),
+    ("embed P/run P/wfdb --out x.csv", 2, "Use .npz or .parquet, or a folder name that ends in /"),
     ("embed P/run nowhere --out x.npz", 3, "nowhere: no such file"),
     ("embed P/run empty --out x.npz", 3, "no WFDB header"),
     (f"embed {'a' * 300} b --out x.npz", 3, f"error: {'a' * 300}: File name too long"),

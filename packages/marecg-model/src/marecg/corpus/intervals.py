@@ -1,4 +1,4 @@
-"""Intervals of a corpus' records, measured once and stored with the corpus.
+"""Measure the intervals of a corpus' records once, and store them in the corpus.
 
 Shapes: C leads, L samples.
 """

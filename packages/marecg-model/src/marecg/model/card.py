@@ -145,7 +145,7 @@ licence covers the weights only as far as the licences of the training records a
 
 
 def sources(provenance: Provenance) -> str:
-    """Describe the numbers of training records by source."""
+    """Return a text with the number of training records from each source."""
     counts = [f"{name} {count}" for name, count in sorted(provenance.sources.items())]
     others = [f"{provenance.others} from other collections"] if provenance.others else []
     unknown = [

@@ -123,9 +123,9 @@ def arranged(
 def window_starts(n_valid_B: Tensor, length: int, config: ModelConfig) -> tuple[Tensor, Tensor]:
     """Return the record and the first sample of each window that an encoder reads.
 
-    The smallest number of windows that covers a record is spread evenly, on the patch grid. Each window is
-    read at `config.phases` offsets within a stride. A beat then appears at several positions within a patch,
-    so that results don't depend on a single position.
+    A record is covered by as few windows as possible. They are evenly spread, and begin on the patch grid.
+    Each window is read at `config.phases` offsets within a stride. A beat then appears at several positions
+    within a patch, so that results don't depend on a single position.
 
     A shifted window moves forward if the record has enough samples, otherwise backward. In a record that
     isn't longer than the context, it moves forward into padding. A record that is barely longer than the
