@@ -231,7 +231,7 @@ def keep_report(home: Path, under_test: ModelUnderTest, request: Request, judged
     )
     path = home / "probe" / f"{report.task}-{report.protocol}"
     save(path.with_suffix(".npz"), predicted)
-    write_text(path.with_suffix(".json"), report.model_dump_json(indent=2))
+    write_text(path.with_suffix(".json"), report.model_dump_json(indent=2), private=True)
     return report
 
 
