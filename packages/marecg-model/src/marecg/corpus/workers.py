@@ -126,7 +126,7 @@ def _cluster(address: str) -> Iterator[None]:
         remedy = "Start one with `dask scheduler`, and install `distributed` here"
         raise CorpusError(problem, where=address, remedy=remedy) from error
     from distributed import KilledWorker  # noqa: PLC0415 (an extra)
-    from distributed.comm import CommClosedError  # noqa: PLC0415
+    from distributed.comm.core import CommClosedError  # noqa: PLC0415
 
     with config:
         try:
