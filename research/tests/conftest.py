@@ -8,6 +8,7 @@ from tests.conftest import (
     pytest_runtest_call,
     pytest_runtest_setup,
     pytest_runtest_teardown,
+    pytest_sessionstart,
     realdata,
 )
 from tests.marecg.conftest import corpus_folder, micro
