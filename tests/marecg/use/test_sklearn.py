@@ -107,7 +107,7 @@ def test_clones_and_pickles_carry_the_name_of_the_model_and_not_its_weights(run,
 @pytest.mark.parametrize(
     ("shape", "leads", "problem"),
     [
-        ((2, 25), ("I", "II"), "no multiple"),
+        ((2, 25), ("I", "II"), "must be a multiple of 2 leads, got 25"),
         ((2, 500, 2), ("I", "II"), "the last axis"),
         ((2, 1, 500), ("X",), "unknown"),
     ],
