@@ -96,7 +96,7 @@ REFUSED = [
     ("prepare P/records --out x --set zero_limit=much", 2, "zero_limit must be a number, not 'much'"),
     ("prepare P/records --out x --set window=-1", 2, "greater than 0"),
     ("prepare P/records --out x --set rpeaks=mine", 2, "pantompkins1985"),
-    ("synth --out x --diagnosis flu", 2, "error: no such diagnosis: flu. Choose from NSR"),
+    ("synth --out x --diagnosis flu", 2, "error: unknown diagnosis: flu. Choose from NSR"),
     ("synth --out file/x --records 1", 3, "file/x"),
     ("prepare P/records --out x --set codes.vocabulary=scp", 2, "codes settings need --codes"),
     ("prepare some.npy --out x --fs 500 --set array.leads=I,II", 2, "lacks the leads III"),

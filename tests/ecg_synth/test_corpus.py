@@ -134,14 +134,14 @@ def test_a_folder_with_other_files_is_left_alone(names, tmp_path):
 @pytest.mark.parametrize(
     ("records", "seed", "options", "problem"),
     [
-        (0, 0, {}, "can't make 0 records"),
-        (-3, 0, {}, "can't make -3 records"),
-        (1, -1, {}, "a seed of -1 is negative"),
-        (1, 0, {"noise": -1}, "a noise of -1 is negative"),
-        (1, 0, {"noise": float("nan")}, "a noise of nan"),
-        (1, 0, {"label_noise": 1.5}, "a label noise of 1.5 isn't a probability"),
-        (1, 0, {"diagnoses": ("XYZ",)}, "no such diagnosis: XYZ"),
-        (1, 0, {"quirks": ("rot13",)}, "no such quirk: rot13"),
+        (0, 0, {}, "records must be at least 1, got 0"),
+        (-3, 0, {}, "records must be at least 1, got -3"),
+        (1, -1, {}, "seed must be at least 0, got -1"),
+        (1, 0, {"noise": -1}, "noise must be at least 0, got -1"),
+        (1, 0, {"noise": float("nan")}, "noise must be at least 0, got nan"),
+        (1, 0, {"label_noise": 1.5}, "label noise must be a probability, got 1.5"),
+        (1, 0, {"diagnoses": ("XYZ",)}, "unknown diagnosis: XYZ"),
+        (1, 0, {"quirks": ("rot13",)}, "unknown quirk: rot13"),
     ],
 )
 def test_an_impossible_request_is_refused_and_writes_nothing(records, seed, options, problem, tmp_path):

@@ -144,8 +144,8 @@ def test_a_woman_s_qtc_is_longer_and_the_old_have_slower_hearts():
         (("LBBB", "RBBB"), 10, "LBBB and RBBB"),
         (("AF", "1AVB"), 10, "AF and 1AVB"),
         (("PAC", "AF"), 10, "PAC and AF"),
-        (("LBB",), 10, r"no such diagnosis: LBB\. .*LBBB"),
-        (("NSR",), 0, "0 s at 500 Hz isn't a record"),
+        (("LBB",), 10, r"unknown diagnosis: LBB\. .*LBBB"),
+        (("NSR",), 0, "a record must have at least one sample, got 0 s at 500 Hz"),
     ],
 )
 def test_what_can_not_be_is_refused_by_name(findings, seconds, problem):

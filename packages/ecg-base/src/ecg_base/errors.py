@@ -1,7 +1,7 @@
-"""The error tree: what is wrong, where, and what to do about it.
+"""Error classes that state what is wrong, where, and what to do about it.
 
-Every error that a user can cause is an `EcgError`, so a single `except` at the command line is enough. Every
-package derives its own errors from the same three branches.
+Every error that a user can cause is an `EcgError`, so the command line needs a single `except`. Packages
+derive their own errors from `UsageError`, `InputError` and `OutputError`.
 """
 
 from collections.abc import Collection, Iterable
@@ -43,7 +43,7 @@ class ConfigError(UsageError):
 
 
 class UnknownSettingError(ConfigError):
-    """An unknown name of a setting. `setting` is the name."""
+    """A setting has an unknown name, kept in the attribute `setting`."""
 
     def __init__(self, setting: str, *, where: object = "", remedy: str = "") -> None:
         super().__init__(f"unknown setting {setting!r}", where=where, remedy=remedy)
@@ -65,33 +65,33 @@ class StoppedError(EcgError):
 
 
 def suggest(name: str, choices: Iterable[str], otherwise: str = "") -> str:
-    """Return the remedy for an unknown name.
+    """Return a remedy for an unknown name: the choice with the most similar spelling, or all choices.
 
     Args:
         name: the unknown name.
         choices: the valid names.
-        otherwise: remedy if no choice is spelt like the name. By default it lists all choices.
+        otherwise: remedy if no choice has a similar spelling, instead of the list of all choices.
 
     Example:
         >>> [suggest(name, ["tiny", "small"]) for name in ("smal", "xxl")]
         ['Did you mean small?', 'Choose from tiny, small']
     """
     by_letters = {choice.casefold(): choice for choice in choices}
-    near = get_close_matches(name.casefold(), by_letters, n=1, cutoff=0.75)
-    if near:
-        return f"Did you mean {by_letters[near[0]]}?"
+    matches = get_close_matches(name.casefold(), by_letters, n=1, cutoff=0.75)
+    if matches:
+        return f"Did you mean {by_letters[matches[0]]}?"
     return otherwise or f"Choose from {', '.join(by_letters.values())}"
 
 
-def refuse_unknown(kind: str, name: str, choices: Collection[str], where: object = "") -> None:
-    """Raise `UsageError` if a name is not among the choices."""
+def refuse_unknown(noun: str, name: str, choices: Collection[str], where: object = "") -> None:
+    """Raise `UsageError` if a name is not among the choices. `noun` says what the name stands for."""
     if name not in choices:
-        problem = f"unknown {kind} {name!r}"
+        problem = f"unknown {noun} {name!r}"
         raise UsageError(problem, where=where, remedy=suggest(name, choices))
 
 
 def optional(module: str, problem: str, remedy: str) -> Any:
-    """Import an optional module. Raise `UsageError` if it isn't installed."""
+    """Import an optional module. If it isn't installed, raise `UsageError` with this problem and remedy."""
     try:
         return import_module(module)
     except ImportError as error:

@@ -1,25 +1,26 @@
-"""Escaping of untrusted text for terminals, tables (formulas), HTML and Markdown."""
+"""Escape untrusted text for terminals, tables (formulas), HTML and Markdown."""
 
 import re
 from typing import TypeVar
 
 Cell = TypeVar("Cell")
 _FORMULA = ("=", "+", "-", "@", "\t")
-"""First characters of formulas, and white space that spreadsheet programs strip before a formula."""
+"""First characters of a formula. A tab is included, because spreadsheet programs strip it before a
+formula."""
 _RETURN = "␍"
 _MARKDOWN = str.maketrans({"\\": r"\\", "|": r"\|", "[": r"\[", "`": r"\`", "<": "&lt;"})
 
 UNPRINTABLE = re.compile(
     "[\x00-\x08\n-\x1f\x7f-\x9f\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff]"
 )
-"""Control characters, ends of lines, bidirectional marks and characters without a width."""
+"""Control characters, line breaks, bidirectional marks and zero-width characters."""
 
 
 def printable(text: str, keep: str = "") -> str:
-    r"""Return a text that a terminal shows on one line and in its order, with other characters escaped.
+    r"""Escape all characters that would break, reorder or hide parts of a line on a terminal.
 
     Args:
-        text: text that may contain names of others.
+        text: text from an untrusted source.
         keep: characters that are not escaped.
 
     Example:
@@ -30,13 +31,13 @@ def printable(text: str, keep: str = "") -> str:
 
 
 def guarded(cell: Cell) -> Cell | str:
-    """Return a table cell with ``'`` before a text that spreadsheet programs would take for a formula.
+    """Put ``'`` before a table cell that spreadsheet programs would execute as a formula.
 
-    A carriage return becomes its picture, because writers don't quote it and readers take it for an end of
-    line.
+    A carriage return becomes the symbol ␍. CSV writers don't quote it, and CSV readers take it for a line
+    break.
 
     Args:
-        cell: a text, or any other value, which is returned unchanged.
+        cell: a string. Any other value is returned unchanged.
 
     Example:
         >>> guarded("=1+1"), guarded("AF"), guarded(-1), guarded(f"a{chr(13)}b")
@@ -49,10 +50,10 @@ def guarded(cell: Cell) -> Cell | str:
 
 
 def unguarded(text: str) -> str:
-    """Return the text from before `guarded`.
+    """Undo `guarded`: return the original text of a cell.
 
     Args:
-        text: a cell that may be guarded.
+        text: a cell, guarded or not.
 
     Example:
         >>> unguarded("'=1+1"), unguarded("'AF'"), unguarded("a␍b") == f"a{chr(13)}b"
@@ -63,10 +64,10 @@ def unguarded(text: str) -> str:
 
 
 def plain_markdown(text: str) -> str:
-    """Return a text on a single line that opens no element, link, image or code in Markdown and ends no cell.
+    """Escape a text for a line or table cell of Markdown, so that it can't form HTML, links, images or code.
 
     Args:
-        text: a name, or a sentence with names.
+        text: untrusted text. Line breaks become spaces.
 
     Example:
         >>> plain_markdown("<img src=x>")

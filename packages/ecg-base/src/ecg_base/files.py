@@ -1,4 +1,4 @@
-"""Atomic writing: a file or folder is written completely or not at all."""
+"""Write files and folders atomically: completely or not at all."""
 
 import fcntl
 import os
@@ -17,26 +17,28 @@ from ecg_base.errors import OutputError, UsageError
 _UNFINISHED = ".unfinished"
 """Suffix of the hidden folders that hold unfinished files."""
 _LOCK, _OLD = ".lock", ".old"
-"""Names in the hidden folder: a file that is locked while its process lives, and the folder being
+"""Names in the hidden folder: a file that stays locked while its process runs, and the folder to be
 replaced."""
 _NEW_S = 60
-"""Seconds for which a hidden folder may have no lock, because it is being created or removed."""
+"""Seconds for which a hidden folder without a lock file counts as in use. Another process may be creating or
+removing it."""
 _ADDRESS = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:(:[^/]*)?/[^/]")
-"""Pattern of an address such as s3://bucket/folder after `Path` has removed a slash."""
+"""Pattern of an address such as s3://bucket/folder, from which `Path` removes a slash."""
 
 
 @contextmanager
 def replacing(target: str | Path, *, private: bool = False) -> Iterator[Path]:
     """Yield a temporary path that becomes `target` (a file or a folder) when the block succeeds.
 
-    The path has the name of `target` and lies in a hidden folder next to it, which only its owner can open.
-    If the block fails, `target` is unchanged and the hidden folder is removed. After a power cut, `target` is
-    either the old or the new version, because data is synced to disk before the rename. Replacing a folder
-    takes two renames. If the process is killed between them, `remove_left_over` restores the old folder.
+    The temporary path has the name of `target` and lies in a hidden folder next to `target`, which only its
+    owner can open. If the block fails, `target` is unchanged and the hidden folder is removed. After a power
+    cut, `target` is either the old or the new version, because data is synced to disk before the rename.
+    Replacing a folder takes two renames. If the process is killed between them, `remove_left_over` restores
+    the old folder.
 
     Args:
         target: the file or folder to write.
-        private: allow only owner and group to read it.
+        private: allow only the owner and the group to read `target`.
 
     Raises:
         OutputError: the disk is full, or `target` can't be written or is a device or a pipe.
@@ -86,8 +88,8 @@ def write_text(target: str | Path, text: str, *, private: bool = False) -> None:
 
     Args:
         target: the file.
-        text: its content.
-        private: allow only owner and group to read it.
+        text: content of the file.
+        private: allow only the owner and the group to read the file.
 
     Example:
         >>> import tempfile
@@ -100,12 +102,12 @@ def write_text(target: str | Path, text: str, *, private: bool = False) -> None:
 
 
 def remove_left_over(folder: Path, *, alone: bool = False) -> None:
-    """Remove the unfinished files that killed processes of this machine left in a folder.
+    """Remove the unfinished files that killed processes left in a folder.
 
     Args:
         folder: folder in which `replacing` wrote.
-        alone: whether the caller keeps all other processes from writing there. Then the unfinished files of
-            other machines are removed as well.
+        alone: also remove the unfinished files of other machines. The caller must keep all other processes
+            from writing to the folder.
 
     Example:
         >>> import tempfile
@@ -119,12 +121,15 @@ def remove_left_over(folder: Path, *, alone: bool = False) -> None:
 
 
 def _may_be_in_use(hidden: Path) -> bool:
+    """Return whether a process may still be writing to the hidden folder.
+
+    In a cluster, locks on a shared disk may be invisible to other machines. So a folder of another machine
+    always counts as in use.
+    """
     try:
         with (hidden / _LOCK).open("r+") as lock:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            return (
-                lock.read() != platform.node()
-            )  # in clusters, locks on a mounted disk may be invisible to other machines
+            return lock.read() != platform.node()
     except FileNotFoundError:
         return time.time() - hidden.stat().st_mtime < _NEW_S
     except OSError:
@@ -157,12 +162,12 @@ def _replace_folder(target: Path, by: Path) -> None:
     try:
         target.replace(by.parent / _OLD)
         by.replace(target)
-    finally:  # an error or a signal may have come between
+    finally:  # an error or a signal may have interrupted the two renames
         _put_back(by.parent)
 
 
 def _put_back(hidden: Path) -> None:
-    """Move the old folder back if it was moved away and the new folder isn't in its place."""
+    """Restore the old folder if it was moved away and the new folder didn't replace it."""
     for new in hidden.iterdir():
         target = hidden.parent / new.name
         if new.name not in (_LOCK, _OLD) and (hidden / _OLD).exists() and not target.exists():
@@ -170,14 +175,14 @@ def _put_back(hidden: Path) -> None:
 
 
 def _is_device(path: Path) -> bool:
-    """Return whether a path exists and is neither file nor folder. /dev/stdout always counts as a device."""
+    """Return whether a path is neither a file nor a folder. /dev/stdout always counts as a device."""
     if path.is_symlink() and path.readlink().is_relative_to("/proc"):
         return True
     return path.exists() and not (path.is_file() or path.is_dir())
 
 
 def _to_disk(path: Path, private: bool) -> None:
-    """Sync a file, or a folder with its content, to disk. If private, remove access for other users."""
+    """Sync a file or folder to disk. If `private`, remove access for users outside owner and group."""
     if path.is_symlink() or not path.exists():
         return
     if path.is_dir():
@@ -200,13 +205,13 @@ def _sync(path: Path) -> None:
 
 
 def refuse_others(out: Path, ours: Callable[[str], object], mark: str = "") -> None:
-    """Check that a folder to be replaced is new or holds only our files.
+    """Check that a folder can be replaced: it is new, empty, or holds only files of this program.
 
     Args:
         out: the folder.
-        ours: predicate for file names that this program writes there.
-        mark: file that must be there for any file to count as ours, because other programs may use the same
-            names.
+        ours: predicate for the names of files that this program writes.
+        mark: name of a file that must be in the folder. Without it, all files count as foreign, because other
+            programs may use the same names.
 
     Raises:
         UsageError: `out` is a file, or holds foreign files, which would be lost.
@@ -227,7 +232,7 @@ def refuse_others(out: Path, ours: Callable[[str], object], mark: str = "") -> N
 
 
 def refuse_unmarked(out: Path, mark: bytes) -> None:
-    """Raise `UsageError` if `out` exists and isn't a file with our mark."""
+    """Raise `UsageError` if `out` exists and isn't a file that contains `mark`."""
     if out.exists() and not (out.is_file() and mark in out.read_bytes()):
         problem = "was not written by this program and would be lost"
         raise UsageError(problem, where=out, remedy="Choose a new file, or remove this file first")
@@ -242,15 +247,15 @@ def refuse_address(
 
     Args:
         path: path to write or read.
-        problem: problem of the error.
+        problem: message of the error.
         remedy: remedy of the error.
 
     Raises:
-        UsageError: the path begins like an address, and its first part doesn't exist as a file or folder.
+        UsageError: the path starts like an address, and no file or folder is named like its first part.
 
     Example:
         >>> refuse_address(Path("graphs/graph.ttl"))
     """
     if _ADDRESS.match(str(path)) and not Path(Path(path).parts[0]).exists():
-        given = str(path).replace(":/", "://") if isinstance(path, Path) else path  # Path drops a slash
-        raise UsageError(problem, where=given, remedy=remedy)
+        address = str(path).replace(":/", "://") if isinstance(path, Path) else path  # Path drops a slash
+        raise UsageError(problem, where=address, remedy=remedy)

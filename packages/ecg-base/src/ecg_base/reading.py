@@ -1,4 +1,4 @@
-"""Bounded reading of whole files, with single-line errors."""
+"""Read files with a limit on size and memory, and report errors in a single line."""
 
 import hashlib
 import os
@@ -11,11 +11,12 @@ from zipfile import ZipFile
 from ecg_base.errors import InputError
 
 MOST_BYTES = 1 << 26
-"""Largest size of a small file in bytes, such as our JSON files. The packaged bundle has 120 thousand."""
+"""Default limit of `read_bounded`, 64 MB. The largest JSON file of these packages has about 120 kB."""
 EXPANSION, EXPANDED_BYTES = 200, 1 << 28
-"""Largest unpacked size of packed content: 200 times its packed size, or 256 MB if that is more."""
+"""Packed content may unpack to 200 times its packed size, or to 256 MB if 256 MB is more."""
 _WIDTHS = {"BOOLEAN": 1, "INT32": 4, "FLOAT": 4, "INT64": 8, "DOUBLE": 8, "INT96": 12, "BYTE_ARRAY": 4}
-"""Bytes of a value of each physical type of Parquet in memory. The number of a text has 4."""
+"""Bytes per value in memory, by Parquet's physical type. Strings are read as 4-byte indices of a
+dictionary."""
 
 
 def refuse_pipe(
@@ -24,7 +25,7 @@ def refuse_pipe(
     error: type[InputError] = InputError,
     most: int | None = None,
 ) -> None:
-    """Check that a path is a file or doesn't exist, because reading a pipe would block.
+    """Check that a path is a regular file or doesn't exist, because reading a pipe would block.
 
     Args:
         path: path to read.
@@ -57,13 +58,12 @@ def read_bounded(
 
     Args:
         path: file to read.
-        remedy: advice for the user, appended to each error.
-        error: exception to raise.
-        most: largest accepted size in bytes.
+        remedy: remedy of the error.
+        error: class of the error.
+        most: largest size in bytes.
 
     Raises:
-        InputError: the file is missing, isn't a regular file, is too large, or can't be read. The class of
-            the exception is `error`.
+        InputError: the file is missing, isn't a regular file, is too large, or can't be read.
 
     Example:
         >>> import tempfile
@@ -82,10 +82,7 @@ def read_bounded(
 def _refuse_bomb(
     unpacked: int, packed: int, where: object, remedy: str, error: type[InputError] = InputError
 ) -> None:
-    """Check that packed content doesn't take far more memory or disk than its size suggests.
-
-    Raises `error` above `EXPANSION` and `EXPANDED_BYTES`.
-    """
+    """Raise `error` if packed content takes more than `EXPANSION` and `EXPANDED_BYTES` allow."""
     most = max(EXPANSION * packed, EXPANDED_BYTES)
     if unpacked > most:
         problem = f"must unpack to at most {most >> 20:,} MB, got {unpacked >> 20:,} MB from {packed:,} bytes"
@@ -93,9 +90,9 @@ def _refuse_bomb(
 
 
 def refuse_zip_bomb(archive: ZipFile, where: object, remedy: str) -> None:
-    """Check the stated sizes of an archive's members, in sum.
+    """Raise `InputError` if an archive would unpack to more than `EXPANSION` and `EXPANDED_BYTES` allow.
 
-    Raises `InputError` if the sum is above 256 MB and above 200 times the packed size.
+    The sizes are the sizes that the archive states for its members.
     """
     members = archive.infolist()
     packed = sum(member.compress_size for member in members)
@@ -111,21 +108,21 @@ def parquet_batches(
     remedy: str,
     error: type[InputError] = InputError,
 ) -> Iterator[Any]:
-    """Yield a Parquet file's rows as tables of Arrow, with bounded memory. Page checksums are verified.
+    """Yield the rows of a Parquet file as Arrow tables, with bounded memory and verified page checksums.
 
-    In a dictionary, a few bytes can stand for gigabytes. So the size of all numbers is checked before any is
-    read, and texts are read as numbers of a dictionary and checked before they are expanded.
+    Parquet's dictionary encoding can expand a few bytes to gigabytes. So the size of all numbers is checked
+    before reading. Strings are read as indices of their dictionary and checked before they are expanded.
 
     Args:
         file: path or open file.
         columns: columns to read, in order. All by default.
-        rows: rows in a table. The last table may have fewer.
+        rows: rows per table. The last table may have fewer.
         where: name of the file in errors.
-        remedy: remedy of the errors.
-        error: class of the errors.
+        remedy: remedy of the error.
+        error: class of the error.
 
     Raises:
-        InputError: the file can't be read, lacks a column, or takes far more memory than its size suggests.
+        InputError: the file can't be read, lacks a column, or would take too much memory.
     """
     import pyarrow as pa  # noqa: PLC0415 (only readers of Parquet need it)
     import pyarrow.compute as pc  # noqa: PLC0415
@@ -148,12 +145,12 @@ def parquet_batches(
             raise error(f"has no column {missing[0]}", where=where, remedy=remedy)
         wanted = pa.schema(map(schema.field, names), schema.metadata)
         groups = [metadata.row_group(number) for number in range(metadata.num_row_groups)]
-        chunks = [group.column(place) for group in groups for place in range(group.num_columns)]
+        chunks = [group.column(index) for group in groups for index in range(group.num_columns)]
         packed = sum(chunk.total_compressed_size for chunk in chunks)
         lengths = {
             column.path: column.length for column in map(plain.schema.column, range(len(plain.schema)))
         }
-        # A path may be nested, and the name of a column may have points.
+        # Parquet joins the names of nested columns with dots, and a column's own name may contain dots.
         paths = {path for path in lengths if any(f"{path}.".startswith(f"{name}.") for name in names)}
         read = [chunk for chunk in chunks if chunk.path_in_schema in paths]
         size = sum(

@@ -1,4 +1,7 @@
-"""Synthetic 12-lead ECGs with known beats, from a moving dipole, a random rhythm and noisy electrodes."""
+"""Synthetic 12-lead ECGs with known beats.
+
+Signals come from a moving dipole, a random rhythm and electrodes with noise.
+"""
 
 from ecg_synth.corpus import Written, write_corpus
 from ecg_synth.diagnoses import DIAGNOSES

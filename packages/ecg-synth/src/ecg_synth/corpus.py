@@ -1,8 +1,8 @@
-"""Synthetic corpora on disk: headers, signals, and the ground truth of every record.
+"""Write synthetic corpora to disk: headers, signals, and the ground truth of every record.
 
 Records have the format of the CinC Challenges 2020/2021: a WFDB header with comments, and a MATLAB v4 matrix.
-For WFDB, the matrix is format 16 after a prolog of 24 bytes. It holds MATLAB's header of 20 bytes, the name
-`val`, and the samples in order as little-endian 16-bit integers.
+The matrix file starts with 24 bytes: MATLAB's header of 20 bytes and the name `val`. The samples follow as
+little-endian 16-bit integers. WFDB reads the file as format 16 with an offset of 24 bytes.
 
 Shapes: C signals, n samples.
 """
@@ -31,16 +31,17 @@ from ecg_synth.quirks import FRANK, QUIRKS, Quirk
 from ecg_synth.record import SyntheticRecord, drawn_record, truth
 
 Progress = Callable[[str], AbstractContextManager[Callable[[int, int | None], None]]]
-"""Context manager that shows progress: takes the counted noun, yields a function of (number done, total)."""
+"""Context manager that shows progress. It takes the noun that is counted, such as "records", and yields a
+function of (number done, total)."""
 _WRITTEN_FILES = re.compile(r"[SQ]\w+\.(hea|mat|truth\.json)|RECORDS|synth\.json")
 _LABELS, _QUIRKS = 1, 2
-"""Random streams apart from the signals' stream, so that labels and quirks change no other record's
-signal."""
+"""Random streams for labels and quirks. They are separate from the random stream of the signals, so labels
+and quirks don't change the signals of other records."""
 
 
 @dataclass(frozen=True)
 class Written:
-    """Result of `write_corpus`: record names, and the number of good records by diagnosis."""
+    """Result of `write_corpus`: record names, and the number of regular records by diagnosis."""
 
     names: tuple[str, ...]
     diagnoses: dict[str, int]
@@ -58,24 +59,25 @@ class _Plan:
     quirks: tuple[str, ...]
 
     def __post_init__(self) -> None:
-        """Raise `UsageError` for settings from which no corpus can be made."""
+        """Raise `UsageError` for invalid settings."""
         problem, unknown = "", [name for name in self.quirks if name not in QUIRKS]
         if self.records < 0 or not (self.records or self.quirks):
-            problem, remedy = f"can't make {self.records} records", "Ask for at least one"
+            problem, remedy = f"records must be at least 1, got {self.records}", "Choose a larger number"
         elif self.seed < 0:
-            problem, remedy = f"a seed of {self.seed} is negative", "Choose a whole number from 0"
+            problem, remedy = f"seed must be at least 0, got {self.seed}", "Choose a whole number from 0"
         elif not self.noise >= 0:
-            problem, remedy = f"a noise of {self.noise} is negative", "Choose 0 or more"
+            problem, remedy = f"noise must be at least 0, got {self.noise}", "Choose 0 or more"
         elif not 0 <= self.label_noise <= 1:
-            problem, remedy = f"a label noise of {self.label_noise} isn't a probability", "Choose from 0 to 1"
+            problem = f"label noise must be a probability, got {self.label_noise}"
+            remedy = "Choose a number from 0 to 1"
         elif unknown:
-            problem, remedy = f"no such quirk: {', '.join(unknown)}", f"Choose from {', '.join(QUIRKS)}"
+            problem, remedy = f"unknown quirk: {', '.join(unknown)}", f"Choose from {', '.join(QUIRKS)}"
         if problem:
             raise UsageError(problem, remedy=remedy)
 
 
 class _Draft(NamedTuple):
-    """A record to be written."""
+    """A record before it is written. `quirk` is the name of its defect, if it has a defect."""
 
     name: str
     made: SyntheticRecord
@@ -100,25 +102,25 @@ def write_corpus(
     quirks: Sequence[str] = (),
     progress: Progress = silent,
 ) -> Written:
-    """Write a WFDB corpus in the format of the Challenges. The same arguments give the same bytes.
+    """Write a WFDB corpus in the format of the CinC Challenges. The same arguments give the same bytes.
 
     Record i depends only on (seed, i), so a larger corpus starts with the records of a smaller corpus. Each
-    record has a header, a `.mat` signal (500 Hz, 10 s, 12 leads, 1000/mV) and a `.truth.json`. The folder is
-    written completely or not at all.
+    record has a header, a `.mat` signal (500 Hz, 10 s, 12 leads, 1000 steps per mV) and a `.truth.json`. The
+    folder is written completely or not at all.
 
     Args:
         out: new or empty folder, or an older synthetic corpus, which is replaced.
-        records: number of good records.
-        seed: seed of all draws.
-        diagnoses: leading findings to draw from with equal probability. If empty, all findings by weight.
-        noise: factor on `Noise()`. 0 gives clean records.
-        label_noise: probability that a header lacks a code or has a wrong code. The truth keeps the right
-            codes.
-        quirks: bad records to add, keys of `QUIRKS`.
+        records: number of regular records.
+        seed: seed of all random numbers.
+        diagnoses: leading findings, drawn with equal probability. If empty, all findings are drawn by weight.
+        noise: factor on the strengths of `Noise()`. 0 gives clean records.
+        label_noise: probability that a header lacks a code or has a wrong code. The `.truth.json` keeps the
+            right codes.
+        quirks: defective records to add, keys of `QUIRKS`.
         progress: shows the number of written records.
 
     Raises:
-        UsageError: a number is impossible, a name is unknown, or the folder holds other files.
+        UsageError: a number is out of range, a name is unknown, or the folder holds other files.
         OutputError: the folder can't be written.
     """
     plan = _Plan(records, seed, findings.checked(diagnoses), noise, label_noise, tuple(dict.fromkeys(quirks)))
@@ -126,12 +128,12 @@ def write_corpus(
     refuse_others(out, _WRITTEN_FILES.fullmatch, mark="synth.json")  # PTB uses the same record names
     names: list[str] = []
     counts: Counter[str] = Counter()
-    with replacing(out) as folder, progress("records") as tell:
+    with replacing(out) as folder, progress("records") as report:
         folder.mkdir()
         for done, draft in enumerate(chain(_good(plan), _bad(plan)), start=1):
             names += _write(folder, draft)
             counts.update(draft.made.diagnoses if draft.quirk is None else ())
-            tell(done, plan.records + len(plan.quirks))
+            report(done, plan.records + len(plan.quirks))
         (folder / "RECORDS").write_text("".join(f"{name}\n" for name in names))
         (folder / "synth.json").write_text(_json({**asdict(plan), "counts": dict(sorted(counts.items()))}))
     return Written(tuple(names), dict(counts.most_common()))
@@ -156,7 +158,7 @@ def _bad(plan: _Plan) -> Iterator[_Draft]:
 
 
 def _write(folder: Path, draft: _Draft) -> list[str]:
-    """Write the files of a record and return its names, two for a twin."""
+    """Write the files of a record and return its names. A twin has two names."""
     quirk = QUIRKS[draft.quirk] if draft.quirk else Quirk("none")
     made = draft.made
     signals = dict(zip(LEADS, quantised(made.leads_mv), strict=True))
@@ -177,7 +179,7 @@ def _write(folder: Path, draft: _Draft) -> list[str]:
 
 
 def _mislabelled(codes: tuple[str, ...], rng: np.random.Generator) -> tuple[str, ...]:
-    """Return the codes with a missing code, an extra code, or a wrong code."""
+    """Return the codes with a random error: a missing code, an extra code, or a wrong code."""
     foreign = [code for finding in DIAGNOSES.values() for code in finding.codes if code not in codes]
     gone, added = int(rng.integers(len(codes))), str(rng.choice(foreign))
     shorter = codes[:gone] + codes[gone + 1 :]
@@ -189,7 +191,7 @@ def _json(value: object) -> str:
 
 
 PER_MV = 1000
-"""Gain of the Challenges: a step is a microvolt."""
+"""Gain of the CinC Challenges in steps per mV: a step is a microvolt."""
 
 _INDEPENDENT_ROWS = [LEADS.index(lead) for lead in INDEPENDENT]
 _FULL_SCALE = 32767
@@ -197,13 +199,13 @@ _MATLAB_INT16 = 30
 
 
 def quantised(leads_mv: Array) -> NDArray[np.int16]:
-    """Return the twelve leads in steps of 1 µV, int16[12, n]. I + III = II holds exactly."""
+    """Return the twelve leads in steps of 1 µV, int16[12, n], so that I + III = II holds exactly."""
     steps = np.rint(leads_mv[_INDEPENDENT_ROWS] * PER_MV)
     return np.clip(np.rint(twelve(steps)), -_FULL_SCALE, _FULL_SCALE).astype(np.int16)
 
 
 def matrix_of(samples: NDArray[np.int16]) -> bytes:
-    """Return the content of the `.mat` file for int16[C, n]."""
+    """Return the content of the `.mat` file for samples int16[C, n]."""
     channels, n = samples.shape
     return (
         struct.pack("<5i4s", _MATLAB_INT16, channels, n, 0, 4, b"val\0") + samples.T.astype("<i2").tobytes()
@@ -219,7 +221,7 @@ def header_of(
     sex: str,
     codes: Sequence[str],
 ) -> str:
-    """Return the text of the `.hea` file, with first sample and checksum of each signal."""
+    """Return the text of the `.hea` file, with the first sample and the checksum of each signal."""
     checksums = samples.sum(axis=1, dtype=np.int64).astype(np.int16)
     lines = [f"{name} {len(leads)} {fs} {samples.shape[1]}"]
     lines += [

@@ -1,4 +1,4 @@
-"""Diagnosis as data: codes, changes to beat and rhythm, patients and companions."""
+"""Define a diagnosis: its codes, its effects on beats and rhythm, and the patients who have it."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -19,14 +19,14 @@ Change = Mapping[str, object]
 
 
 def change(**fields: object) -> Change:
-    """Return a change to a beat, by the fields of `morphology.Shape`."""
+    """Return the changes to a beat. The keywords are fields of `morphology.Shape`."""
     return fields
 
 
 ATRIA = frozenset({"p", "p_duration", "p_gain", "pr", "atrial focus"})
-"""Features that can't be seen without P-waves."""
+"""Features that are invisible without P-waves."""
 VENTRICLES = frozenset({"qrs", "qrs_duration", "qrs_gain", "st", "st_gain", "t", "t_gain", "qtc"})
-"""Features that don't come from the patient's own shape if beats arise in the ventricles."""
+"""Features that are independent of the patient's normal beat if beats arise in the ventricles."""
 
 
 @dataclass(frozen=True)
@@ -34,14 +34,14 @@ class Diagnosis:
     """Diagnosis: its codes and its effects on beats and rhythm.
 
     Attributes:
-        name: name for people.
-        codes: alternative codes. A record gets a random code of these.
-        shapes: alternative changes to the beat. A record gets a random change of these.
+        name: readable name.
+        codes: alternative codes. Each record gets a random choice.
+        shapes: alternative changes to the beat. Each record gets a random choice.
         atrium: the atrium of the rhythm, if the diagnosis sets it.
         conduction: the conduction of the rhythm, if the diagnosis sets it.
         ectopy: the early beats of the rhythm, if the diagnosis sets them.
-        hides: features that can't be seen together with the diagnosis.
-        also: codes that a record always gets in addition.
+        hides: features that are invisible in a record with the diagnosis.
+        also: codes that every record gets in addition.
         weight: relative frequency as the leading finding of a record.
         per_decade: odds ratio per decade of age.
         male: odds ratio of men to women.
@@ -63,6 +63,6 @@ class Diagnosis:
 
     @property
     def claims(self) -> frozenset[str]:
-        """Features that the diagnosis sets or hides. Two diagnoses with a common claim exclude each other."""
+        """Features that the diagnosis sets or hides. Diagnoses that share a feature exclude each other."""
         parts = {part for part in ("atrium", "conduction", "ectopy") if getattr(self, part) is not None}
         return self.hides.union(parts, *self.shapes)

@@ -1,4 +1,4 @@
-"""Dipole model of the heart: a single moving dipole, seen by twelve leads.
+"""Model the heart as a single moving dipole, seen by twelve leads.
 
 Every wave is a bump of the heart's dipole vector: an asymmetric Gaussian in time with a fixed direction in
 space. The sum of the bumps is the vectorcardiogram, and a fixed matrix projects it onto the leads.
@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 Array = NDArray[np.float64]
 
 INDEPENDENT = ("I", "II", "V1", "V2", "V3", "V4", "V5", "V6")
-"""The independent leads of nine electrodes. The other four follow from I and II."""
+"""The leads that nine electrodes determine. III, aVR, aVL and aVF follow from I and II."""
 
 DOWER = np.array(
     [
@@ -28,11 +28,12 @@ DOWER = np.array(
         [0.831, 0.076, 0.230],
     ]
 )
-"""Frank's X, Y, Z → `INDEPENDENT`: Dower, Machado & Osborne, *On deriving the electrocardiogram from
-vectorcardiographic leads*, Clin Cardiol 3 (1980) 87–95."""
+"""Matrix from Frank's X, Y, Z to the leads in `INDEPENDENT`. Source: Dower, Machado & Osborne, *On deriving
+the electrocardiogram from vectorcardiographic leads*, Clin Cardiol 3 (1980) 87–95."""
 
 _REACH = 4.0
-"""Standard deviations after which a bump is cut off: e^-8 of a 2-mV R-wave is below a microvolt."""
+"""Number of standard deviations at which a bump is cut off. There, a 2-mV R-wave has fallen by e^-8, to less
+than a microvolt."""
 
 
 class Bumps(NamedTuple):
@@ -52,7 +53,7 @@ def joined(parts: list[Bumps]) -> Bumps:
 def vectorcardiogram(bumps: Bumps, fs: float, n: int) -> Array:
     """Return the sum of the bumps, float64[3, n] in mV, sampled at `fs` from time 0.
 
-    Bumps outside the window contribute the part that reaches into it.
+    A bump with its peak outside the window still adds its flank inside the window.
     """
     reach = int(np.ceil(_REACH * max(bumps.left.max(), bumps.right.max()) * fs))
     middle = np.rint(bumps.centre * fs).astype(np.int64)
@@ -77,8 +78,8 @@ def project(vcg: Array) -> Array:
 def twelve(independent: NDArray[np.generic]) -> Array:
     """Return the twelve leads in the order of `LEADS`, float64[12, n], from the independent leads, [8, n].
 
-    III, aVR, aVL and aVF follow from I and II by Einthoven's and Goldberger's laws, so noise obeys these
-    laws.
+    III, aVR, aVL and aVF follow from I and II by Einthoven's and Goldberger's laws. So the laws also hold for
+    leads with noise.
     """
     lead_i, lead_ii, chest = independent[0], independent[1], independent[2:]
     limb = [

@@ -1,4 +1,4 @@
-"""Combinations of diagnoses in one record: exclusions, and companions by patient."""
+"""Combine diagnoses in a record: exclusions, and companions drawn by the patient's age and sex."""
 
 from collections.abc import Mapping, Sequence
 
@@ -15,7 +15,7 @@ def checked(names: Sequence[str]) -> tuple[str, ...]:
     """Return the names without duplicates. Raise `UsageError` for an unknown abbreviation."""
     unknown = [name for name in names if name not in DIAGNOSES]
     if unknown:
-        problem = f"no such diagnosis: {', '.join(unknown)}"
+        problem = f"unknown diagnosis: {', '.join(unknown)}"
         raise UsageError(problem, remedy=suggest(unknown[0], DIAGNOSES))
     return tuple(dict.fromkeys(names))
 
@@ -27,21 +27,21 @@ def completed(names: Sequence[str]) -> tuple[str, ...]:
         UsageError: an abbreviation is unknown, or two findings exclude each other.
     """
     names = checked(names)
-    for i, one in enumerate(names):
+    for i, name in enumerate(names):
         for other in names[i + 1 :]:
-            if not compatible([one], other):
-                problem = f"{one} and {other} can't be seen in one record"
-                raise UsageError(problem, remedy="Ask for one of them")
+            if not compatible([name], other):
+                problem = f"{name} and {other} can't be combined in a record"
+                raise UsageError(problem, remedy=f"Remove {name} or {other}")
     return names if "atrium" in _claims(names) else (*names, "NSR")
 
 
 def compatible(names: Sequence[str], other: str) -> bool:
-    """Return whether `other` claims no feature that `names` already claim."""
+    """Return whether `other` can be combined with `names`: they set or hide no feature in common."""
     return not _claims(names) & DIAGNOSES[other].claims
 
 
 def rhythm_of(names: Sequence[str]) -> Rhythm:
-    """Return the joint rhythm of findings. A part that no finding sets is as in a healthy heart."""
+    """Return the joint rhythm of findings. Parts that no finding sets are those of a healthy heart."""
     parts = {
         part: value
         for name in names
@@ -52,13 +52,15 @@ def rhythm_of(names: Sequence[str]) -> Rhythm:
 
 
 def odds(names: Sequence[str]) -> tuple[float, float]:
-    """Return the joint odds ratios of findings, per decade of age and of men to women."""
+    """Return the joint odds ratios of findings: per decade of age, and of men to women."""
     causes = [DIAGNOSES[name] for name in names]
-    return float(np.prod([one.per_decade for one in causes])), float(np.prod([one.male for one in causes]))
+    per_decade = np.prod([cause.per_decade for cause in causes])
+    male = np.prod([cause.male for cause in causes])
+    return float(per_decade), float(male)
 
 
 def with_companions(leading: str, person: Patient, rng: np.random.Generator) -> tuple[str, ...]:
-    """Return a leading finding, the companions drawn for it in this patient, and a rhythm."""
+    """Return a leading finding, random companions that suit the patient, and a rhythm."""
     names = [leading]
     for name, probability in DIAGNOSES[leading].companions.items():
         if rng.random() < probability * _prevalence(name, person) and compatible(names, name):

@@ -1,4 +1,4 @@
-"""Heart: converts the schedule and shape of beats into bumps of the dipole and the truth about every beat.
+"""Convert the schedule and shape of beats into bumps of the dipole and the ground truth of every beat.
 
 Shapes: K atrial events, N beats. Units: mV and s.
 """
@@ -18,17 +18,22 @@ from ecg_synth.patient import Patient
 from ecg_synth.rhythm import Schedule
 
 _P_WAVES = ("sinus", "ectopic")
-"""Kinds of atrial events with an onset. Readers can't mark an onset of the other kinds."""
+"""Atrial events with an onset that a human reader could mark."""
 _BREATH_SWAY = 0.04
 """Fraction by which breathing scales the QRS."""
 
 
 @dataclass(frozen=True)
 class Beats:
-    """Beats of a record: N types, R-peaks and boundaries of waves, in s from the first sample of the record.
+    """Beats of a record: types, R-peaks and boundaries of waves, in s from the first sample of the record.
 
-    `p_onset` is NaN if no P-wave precedes the beat. `qrs_onset` excludes a pacing spike. At `t_end`, the
-    steepest tangent of T's descent meets the baseline.
+    Attributes:
+        kind: type of each beat, in PhysioBank's letters.
+        p_onset: onset of the P-wave, NaN if no P-wave precedes the beat.
+        qrs_onset: onset of the QRS, after any pacing spike.
+        r_peak: time of the R-peak.
+        qrs_offset: end of the QRS.
+        t_end: time at which the steepest tangent of T's descent meets the baseline.
     """
 
     kind: NDArray[np.str_]
@@ -50,7 +55,7 @@ class Beats:
 
 
 def drawn_shape(diagnoses: Sequence[Diagnosis], person: Patient, rng: np.random.Generator) -> Shape:
-    """Draw the shape of a patient's beats: individual variation, then the changes by findings."""
+    """Draw the shape of a patient's beats: individual variation, then the changes of each finding."""
     shape = replace(
         Shape(),
         pr=rng.uniform(0.13, 0.19),
@@ -66,9 +71,10 @@ def drawn_shape(diagnoses: Sequence[Diagnosis], person: Patient, rng: np.random.
 
 
 def shapes_by_kind(shape: Shape, rng: np.random.Generator) -> dict[str, Shape]:
-    """Return a shape per type of beat.
+    """Return a shape for each type of beat.
 
-    Ventricular beats share a focus. Escape beats have a fixed shape, and all other types the patient's shape.
+    All ventricular beats have the same random shape, because they share a focus. Escape beats have a fixed
+    shape. Other types have the patient's shape.
     """
     focus = (morphology.RVOT_BEAT, morphology.LV_BEAT)[int(rng.integers(2))]
     focus = replace(focus, qrs_duration=rng.uniform(0.135, 0.17), qrs_gain=rng.uniform(0.75, 1.15))
@@ -83,9 +89,9 @@ def shapes_by_kind(shape: Shape, rng: np.random.Generator) -> dict[str, Shape]:
 
 
 def timed(plan: Schedule, shapes: Mapping[str, Shape]) -> Beats:
-    """Return the boundaries of the waves of all beats.
+    """Return all beats with the boundaries of their waves.
 
-    QT depends on the beat's RR interval and the usual interval.
+    QT depends on the RR interval before the beat, and twice as much on the median RR interval.
     """
     gaps = np.diff(plan.onset, prepend=np.nan)
     usual = float(np.nanmedian(gaps))
@@ -115,7 +121,7 @@ def p_onsets(plan: Schedule, start: float, end: float) -> Array:
 
 
 def bumps(plan: Schedule, beats: Beats, shapes: Mapping[str, Shape], person: Patient) -> Bumps:
-    """Return the bumps of all beats and P-waves, whose sum is the dipole."""
+    """Return the bumps of all beats and P-waves. Their sum is the dipole."""
     parts = _atria(plan, shapes[rhythm.NORMAL])
     for kind in np.unique(beats.kind):
         parts += _ventricles(beats, beats.kind == kind, shapes[kind], person)
@@ -152,9 +158,9 @@ def _ventricles(beats: Beats, chosen: NDArray[np.bool_], shape: Shape, person: P
 
 
 def _values(kinds: NDArray[np.str_], shapes: Mapping[str, Shape], value: Callable[[Shape], float]) -> Array:
-    """Return a number from each beat's shape, float64[N]."""
-    distinct, where = np.unique(kinds, return_inverse=True)
-    return np.array([value(shapes[kind]) for kind in distinct])[where]
+    """Return `value` of each beat's shape, float64[N]."""
+    distinct, indices = np.unique(kinds, return_inverse=True)
+    return np.array([value(shapes[kind]) for kind in distinct])[indices]
 
 
 def _value(value: object, rng: np.random.Generator) -> Any:

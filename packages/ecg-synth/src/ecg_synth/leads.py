@@ -1,3 +1,3 @@
-"""The twelve leads, in the row order of every record."""
+"""The twelve standard leads, in the row order of every record."""
 
 LEADS = ("I", "II", "III", "aVR", "aVL", "aVF", "V1", "V2", "V3", "V4", "V5", "V6")

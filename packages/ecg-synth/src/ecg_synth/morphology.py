@@ -1,7 +1,7 @@
-"""Shape of a heartbeat: tables of waves, and their layout in time.
+"""Define the shape of a heartbeat: tables of waves, and their layout in time.
 
-A beat has three segments: P (from its onset), QRS (from its onset) and recovery (from the J point to the end
-of T). A `Wave` is placed in fractions of its segment, so that a table fits both narrow and wide complexes.
+A beat has three segments: P, QRS and recovery (from the J point to the end of T). The times of a `Wave` are
+fractions of its segment, so a table serves narrow and wide complexes.
 Dipoles are in mV along Frank's axes (X left, Y feet, Z back).
 """
 
@@ -18,7 +18,7 @@ Dipole = tuple[float, float, float]
 class Wave(NamedTuple):
     """Bump in a segment: peak and flanks (standard deviations) as fractions of the segment."""
 
-    at: float
+    peak: float
     left: float
     right: float
     dipole: Dipole
@@ -108,7 +108,7 @@ PACED: Waves = (
 )
 J_NOTCH: Waves = (*Shape.qrs, Wave(0.98, 0.07, 0.09, (0.22, 0.20, -0.02)))
 
-# Atrial activity from outside the sinus node, by the kinds of `rhythm.Atrial`.
+# Atrial activity from outside the sinus node, named like the kinds of `rhythm.Atrial`.
 ECTOPIC_P: Waves = (Wave(0.38, 0.15, 0.15, (0.02, -0.10, 0.03)), Wave(0.66, 0.13, 0.13, (-0.05, -0.07, 0.05)))
 RETROGRADE_P: Waves = (Wave(0.50, 0.18, 0.18, (0.00, -0.11, -0.03)),)
 FLUTTER: Waves = (Wave(0.62, 0.26, 0.10, (0.02, -0.22, -0.02)), Wave(0.98, 0.09, 0.12, (0.00, 0.07, -0.11)))
@@ -139,21 +139,22 @@ LV_BEAT = Shape(
 ESCAPE_BEAT = Shape(qrs=LBBB, qrs_duration=0.145, st=(-0.08, 0.00, -0.10), t=(-0.28, -0.10, -0.35), qtc=0.43)
 
 _PLATEAU = ((0.12, 0.13), (0.35, 0.13), (0.58, 0.13))
-"""Three bumps (peak, standard deviation) whose sum is flat to 5 % from the J point to the foot of T."""
+"""Three bumps (peak, standard deviation). From the J point to the start of T, their sum varies by less than
+5 %."""
 _PLATEAU_HEIGHT = 1.4
-_T_AT, _T_LEFT, _T_RIGHT = 0.70, 0.20, 0.15
-"""Peak and flanks of T in fractions of recovery.
+_T_PEAK, _T_LEFT, _T_RIGHT = 0.70, 0.20, 0.15
+"""Peak and flanks of T, as fractions of recovery.
 
-The steepest downward tangent of T meets the baseline at 0.70 + 2 × 0.15 = 1. By the tangent method, T ends
-there (Lepeschkin & Surawicz, Circulation 6 (1952) 378).
+The steepest downward tangent of T meets the baseline at 0.70 + 2 × 0.15 = 1, which is the end of T by the
+tangent method (Lepeschkin & Surawicz, Circulation 6 (1952) 378).
 """
 
 
 def recovery(shape: Shape) -> Waves:
-    """Return the waves of the ST plateau and T, in fractions of the time from the J point to the end of T."""
+    """Return the waves of the ST plateau and T. Their times are fractions of recovery."""
     st = scaled(shape.st, shape.st_gain / _PLATEAU_HEIGHT)
-    plateau = tuple(Wave(at, width, width, st) for at, width in _PLATEAU)
-    return (*plateau, Wave(_T_AT, _T_LEFT, _T_RIGHT, scaled(shape.t, shape.t_gain)))
+    plateau = tuple(Wave(peak, width, width, st) for peak, width in _PLATEAU)
+    return (*plateau, Wave(_T_PEAK, _T_LEFT, _T_RIGHT, scaled(shape.t, shape.t_gain)))
 
 
 def scaled(dipole: Dipole, gain: float) -> Dipole:
@@ -163,11 +164,18 @@ def scaled(dipole: Dipole, gain: float) -> Dipole:
 
 
 def place(waves: Waves, onset: Array, duration: Array, gain: Array) -> Bumps:
-    """Place `waves` in N segments with `onset` and `duration` in s and a unitless `gain`, each float64[N]."""
-    at, left, right = (np.array([wave[i] for wave in waves]) for i in range(3))
+    """Place `waves` in N segments.
+
+    Args:
+        waves: waves of a segment.
+        onset: starts of the segments in s, float64[N].
+        duration: lengths of the segments in s, float64[N].
+        gain: factors on the dipoles, float64[N].
+    """
+    peak, left, right = (np.array([wave[i] for wave in waves]) for i in range(3))
     dipole = np.array([wave.dipole for wave in waves])
     return Bumps(
-        (onset[:, None] + duration[:, None] * at).ravel(),
+        (onset[:, None] + duration[:, None] * peak).ravel(),
         (duration[:, None] * left).ravel(),
         (duration[:, None] * right).ravel(),
         (gain[:, None, None] * dipole).reshape(-1, 3),
@@ -175,14 +183,17 @@ def place(waves: Waves, onset: Array, duration: Array, gain: Array) -> Bumps:
 
 
 def r_peak(shape: Shape) -> float:
-    """Return the time of the longest QRS dipole, as a fraction of the QRS, without pacing spikes."""
+    """Return the time at which the QRS dipole is longest, as a fraction of the QRS.
+
+    Waves that peak before the QRS are pacing spikes and don't count.
+    """
     time = np.linspace(0, 1, 401)
-    at, left, right = (np.array([wave[i] for wave in shape.qrs])[:, None] for i in range(3))
-    height = np.exp(-0.5 * ((time - at) / np.where(time < at, left, right)) ** 2)
-    length = np.linalg.norm(np.array([wave.dipole for wave in shape.qrs]).T @ (height * (at > 0)), axis=0)
+    peak, left, right = (np.array([wave[i] for wave in shape.qrs])[:, None] for i in range(3))
+    height = np.exp(-0.5 * ((time - peak) / np.where(time < peak, left, right)) ** 2)
+    length = np.linalg.norm(np.array([wave.dipole for wave in shape.qrs]).T @ (height * (peak > 0)), axis=0)
     return float(time[np.argmax(length)])
 
 
 def qt_interval(qtc: Array, rr: Array) -> Array:
-    """Return QT in s for RR intervals `rr` in s, by Fridericia's rule: QT = QTc · RR^(1/3)."""
+    """Return QT in s from QTc and RR in s, by Fridericia's formula QT = QTc · RR^(1/3)."""
     return np.asarray(qtc * np.cbrt(rr))

@@ -1,7 +1,8 @@
-"""Noise of a recorder, drawn for each electrode.
+"""Draw the noise of a recorder.
 
-Noise arises at the nine electrodes (right arm, left arm, left leg, C1–C6). It reaches the leads through the
-same differences as the heart's potential, so Einthoven's law also holds for noisy records.
+Noise arises at the nine electrodes (right arm, left arm, left leg, C1–C6). The leads are differences of
+electrode potentials, for noise as for the heart's signal. So Einthoven's law also holds for records with
+noise.
 
 Shapes: n samples. Units: mV, Hz and s.
 """
@@ -14,12 +15,24 @@ from ecg_synth.dipole import Array
 
 _LIMB = np.array([[-1.0, 1.0, 0.0], [-1.0, 0.0, 1.0]])
 ELECTRODES_TO_LEADS = np.block([[_LIMB, np.zeros((2, 6))], [np.full((6, 3), -1 / 3), np.eye(6)]])
-"""[8, 9]: I = LA − RA, II = LL − RA, and each chest electrode against Wilson's central terminal."""
+"""Matrix [8, 9] from the electrodes to the independent leads.
+
+I = LA − RA and II = LL − RA. V1–V6 are chest electrodes minus Wilson's central terminal.
+"""
 
 
 @dataclass(frozen=True)
 class Noise:
-    """Strength of each kind of electrode noise in mV: standard deviation, for `motion` the maximum."""
+    """Strengths of electrode noise.
+
+    Attributes:
+        wander: standard deviation of the baseline wander in mV.
+        mains: standard deviation of the mains hum in mV.
+        muscle: standard deviation of the muscle tremor in mV.
+        motion: largest jump of an electrode in mV.
+        motion_per_minute: mean number of jumps per minute.
+        mains_hz: mains frequencies. Each record gets a random choice.
+    """
 
     wander: float = 0.03
     mains: float = 0.003
@@ -49,7 +62,11 @@ def lead_noise(noise: Noise, fs: float, n: int, breath_hz: float, rng: np.random
 
 
 def _waves(noise: Noise, loudness: Array, time: Array, breath_hz: float, rng: np.random.Generator) -> Array:
-    """Draw baseline wander (breathing, three slow drifts) and mains hum with its third harmonic, [9, n]."""
+    """Draw baseline wander and mains hum, [9, n].
+
+    Wander is a wave at the frequency of breathing and three slow drifts. Hum has a third
+    harmonic.
+    """
     mains_hz = rng.choice(noise.mains_hz)
     hertz = np.array([breath_hz, *rng.uniform(0.03, 0.5, 3), mains_hz, 3 * mains_hz])
     wander, hum = noise.wander * loudness[0], noise.mains * loudness[1]
@@ -60,7 +77,7 @@ def _waves(noise: Noise, loudness: Array, time: Array, breath_hz: float, rng: np
 
 
 def _muscle(fs: float, n: int, rng: np.random.Generator) -> Array:
-    """Draw tremor of unit variance between 20 and 100 Hz, shaped in the frequency domain, [9, n]."""
+    """Draw muscle tremor of unit variance, mainly between 20 and 100 Hz, [9, n]."""
     hertz = np.fft.rfftfreq(n, 1 / fs)
     gain = 1 / np.sqrt((1 + (20 / np.maximum(hertz, 1e-6)) ** 4) * (1 + (hertz / 100) ** 4))
     spectrum = rng.standard_normal((9, hertz.size, 2)).view(np.complex128)[..., 0] * gain
@@ -68,7 +85,7 @@ def _muscle(fs: float, n: int, rng: np.random.Generator) -> Array:
 
 
 def _motion(noise: Noise, time: Array, rng: np.random.Generator) -> Array:
-    """Draw jumps of electrodes that settle within about half a second, [9, n]."""
+    """Draw jumps of electrode potentials that decay within about half a second, [9, n]."""
     jumps = np.zeros((9, time.size))
     duration = time.size * (time[1] - time[0])
     for _ in range(rng.poisson(noise.motion_per_minute * duration / 60)):

@@ -1,4 +1,4 @@
-"""Patient: age and sex, and their effects on prevalence, rate and voltage."""
+"""Draw a patient's age and sex, with their effects on prevalence, rate and voltage."""
 
 from dataclasses import dataclass
 from typing import Literal
@@ -13,7 +13,10 @@ _AGE_WEIGHT = np.exp(-0.5 * ((_AGES - 60) / 17) ** 2)
 
 @dataclass(frozen=True)
 class Patient:
-    """Patient: age in years, sex, and breathing in Hz and rad, which modulates rhythm, axis and baseline."""
+    """Patient: age in years, sex, and the frequency (Hz) and phase (rad) of breathing.
+
+    Breathing modulates heart rate, QRS amplitude and baseline.
+    """
 
     age: int
     sex: Literal["Male", "Female"]
@@ -46,12 +49,22 @@ class Patient:
 
 
 def likelihood(age: float, male: bool, per_decade: float, male_odds: float) -> float:
-    """Return how much likelier a finding is at an age and sex than in a woman of 60, from its odds ratios."""
+    """Return the odds of a finding, relative to a woman of 60 years.
+
+    Args:
+        age: age in years.
+        male: whether the patient is a man.
+        per_decade: odds ratio per decade of age.
+        male_odds: odds ratio of men to women.
+    """
     return float(per_decade ** ((age - 60) / 10) * (male_odds if male else 1.0))
 
 
 def drawn(per_decade: float, male_odds: float, rng: np.random.Generator) -> Patient:
-    """Draw a patient given a finding's odds ratios, by Bayes' rule over ages 18–95 and both sexes."""
+    """Draw a patient who has a finding, from the finding's odds ratios.
+
+    By Bayes' rule, ages from 18 to 95 are weighted by the odds at that age, and sexes by their odds.
+    """
     by_age = _AGE_WEIGHT * per_decade ** ((_AGES - 60) / 10)
     male = rng.random() < male_odds / (1 + male_odds)
     return Patient(

@@ -1,6 +1,6 @@
-"""Bad records of the kinds found in real corpora, for tests of corpus readers.
+"""Make defective records as found in real corpora, for tests of corpus readers.
 
-A quirk changes the leads, the header text or the signal file of a good record.
+A quirk changes the leads, the header or the signal file of a regular record.
 """
 
 import re
@@ -27,18 +27,18 @@ def _same(value: T) -> T:
 
 @dataclass(frozen=True)
 class Quirk:
-    """Kind of damage to a record.
+    """Kind of defect.
 
     Attributes:
-        summary: description of the damage for people.
-        readable: whether all twelve leads can still be read in mV from the record without other sources.
+        summary: readable description of the defect.
+        readable: whether a reader can still get all twelve leads in mV from the record's files.
         leads: leads of the record.
-        samples: change to the samples.
-        header: change to the text of the header.
-        matrix: change to the signal file. If it returns None, the file is left out.
+        samples: function that changes the samples.
+        header: function that changes the text of the header.
+        matrix: function that changes the content of the signal file. If it returns None, no file is written.
         fs: samples per second.
         seconds: length of the record.
-        twin: whether the same record is written again under a second name.
+        twin: whether the record is also written under a second name.
     """
 
     summary: str
@@ -133,7 +133,7 @@ QUIRKS: Mapping[str, Quirk] = {
     ),
     "duplicate": Quirk("the record exists twice, with two names", twin=True),
 }
-"""Quirks by name, in the order of writing for `quirks=tuple(QUIRKS)`."""
+"""Quirks by name. The order is part of the seed of each defective record."""
 
 
 def _cased(header: str, case: Callable[[str], str]) -> str:

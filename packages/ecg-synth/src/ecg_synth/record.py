@@ -1,4 +1,4 @@
-"""Synthetic record: twelve leads made from diagnoses, with the truth about every beat."""
+"""Make a synthetic record: twelve leads with given diagnoses, and the ground truth of every beat."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -16,7 +16,7 @@ from ecg_synth.noise import Noise, lead_noise
 from ecg_synth.patient import Patient
 
 _AXIS_SPREAD = 0.16
-"""Rotation of hearts in their chests around each axis in rad (standard deviation)."""
+"""Standard deviation of the heart's rotation around each axis, in rad."""
 
 
 @dataclass(frozen=True)
@@ -31,7 +31,7 @@ class SyntheticRecord:
         diagnoses: abbreviations of the findings.
         codes: diagnostic codes of the findings.
         beats: the true beats.
-        p_onsets: onsets in s of all P-waves, conducted or not. Fibrillatory and flutter waves don't count.
+        p_onsets: onsets in s of all P-waves, conducted or not. Fibrillation and flutter waves have no onset.
     """
 
     leads_mv: Array
@@ -79,7 +79,7 @@ def drawn_record(
     seconds: float = 10.0,
     noise: Noise | None = None,
 ) -> SyntheticRecord:
-    """Draw a leading finding, a patient for it and its companions, and return their record.
+    """Draw a leading finding, a patient and accompanying findings, and return their record.
 
     Args:
         shares: weight of each leading finding, by abbreviation.
@@ -100,7 +100,8 @@ def _recorded(
 ) -> SyntheticRecord:
     n = round(fs * seconds)
     if n < 1:
-        raise UsageError(f"{seconds} s at {fs} Hz isn't a record", remedy="Give a positive length and rate")
+        problem = f"a record must have at least one sample, got {seconds} s at {fs} Hz"
+        raise UsageError(problem, remedy="Give a positive length and sampling rate")
     causes = [DIAGNOSES[name] for name in names]
     shape = heart.drawn_shape(causes, person, rng)
     plan = findings.rhythm_of(names).schedule(shape.pr, person, seconds, rng)
@@ -108,7 +109,7 @@ def _recorded(
     beats = heart.timed(plan, shapes)
     vcg = _turn(rng) @ vectorcardiogram(heart.bumps(plan, beats, shapes, person), fs, n)
     leads = project(vcg) + lead_noise(noise, fs, n, person.breath_hz, rng)
-    codes = [code for one in causes for code in (str(rng.choice(one.codes)), *one.also)]
+    codes = [code for cause in causes for code in (str(rng.choice(cause.codes)), *cause.also)]
     return SyntheticRecord(
         leads_mv=twelve(leads),
         vcg_mv=vcg,
@@ -122,7 +123,7 @@ def _recorded(
 
 
 def _turn(rng: np.random.Generator) -> Array:
-    """Return a small random rotation of the heart, [3, 3] (Cayley's map of a skew matrix)."""
+    """Return a small random rotation of the heart, [3, 3], as the Cayley transform of a skew matrix."""
     x, y, z = rng.normal(0, _AXIS_SPREAD / 2, 3)
     skew = np.array([[0, -z, y], [z, 0, -x], [-y, x, 0]])
     return np.asarray(np.linalg.solve(np.eye(3) - skew, np.eye(3) + skew))
@@ -134,9 +135,9 @@ _DECIMALS = 4
 def truth(record: SyntheticRecord) -> dict[str, Any]:
     """Return the ground truth of a record, ready for JSON.
 
-    Times are in s from the first sample, and `r_sample` is an index. A value is null if a beat lacks the wave
-    or interval. `intervals` are medians over the beats that have the interval. `rr` is the time since the
-    previous beat.
+    Times are in s from the first sample, and `r_sample` is the index of a sample. A value is null if the beat
+    has no such wave or interval. `intervals` are medians over the beats that have the interval. `rr` is the
+    time since the previous beat.
 
     Args:
         record: result of `record` or `drawn_record`.
@@ -168,7 +169,7 @@ def truth(record: SyntheticRecord) -> dict[str, Any]:
 
 
 def r_samples(record: SyntheticRecord) -> NDArray[np.int64]:
-    """Return the samples nearest to the R-peaks, int64[N].
+    """Return the indices of the samples nearest to the R-peaks, int64[N].
 
     Args:
         record: result of `record` or `drawn_record`.

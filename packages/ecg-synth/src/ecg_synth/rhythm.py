@@ -1,8 +1,8 @@
-"""Rhythm of atria and ventricles: pacemaker, conduction through the AV node, early beats.
+"""Schedule the rhythm of atria and ventricles: pacemaker, conduction through the AV node, early beats.
 
-A rhythm has an atrium (`sinus`, `fibrillation`, `flutter`, `silent`), a conduction (`conducted`, `every_nth`,
-`dropping`, `independent`) and an optional `Ectopy`. The other parameters of both functions are already bound.
-`schedule` runs atrium, conduction and ectopy.
+A rhythm has an atrium (`sinus`, `fibrillation`, `flutter` or `silent`), a conduction (`conducted`,
+`every_nth`, `dropping` or `independent`) and an optional `Ectopy`. `functools.partial` sets their further
+parameters. `Rhythm.schedule` runs atrium, conduction and ectopy in this order.
 
 Shapes: K atrial events, N beats. Units: s and bpm.
 """
@@ -23,14 +23,17 @@ NORMAL, ATRIAL, VENTRICULAR, JUNCTIONAL, ESCAPE, PACED = "N", "A", "V", "j", "E"
 """Beat types in PhysioBank's annotation letters. j and E are escape beats."""
 
 _LEAD_IN, _LEAD_OUT = 3.0, 1.5
-"""Seconds by which a schedule extends past the start and end of a record, so that no wave is cut off."""
+"""Seconds by which a schedule extends beyond the start and end of a record, so that no wave is cut off."""
 _SHORTEST_RR = 0.30
 
 
 class Atrial(NamedTuple):
-    """K atrial events: onset, kind and height (1: usual).
+    """K atrial events.
 
-    Kinds are sinus, ectopic, retrograde, flutter and fibrillation.
+    Attributes:
+        onset: time in s.
+        kind: "sinus", "ectopic", "retrograde", "flutter" or "fibrillation".
+        gain: height relative to a usual wave.
     """
 
     onset: Array
@@ -39,7 +42,14 @@ class Atrial(NamedTuple):
 
 
 class Schedule(NamedTuple):
-    """Schedule of a heart: atrial events, and N beats with QRS onset, type and preceding event (−1: none)."""
+    """Schedule of a heart: atrial events and N beats.
+
+    Attributes:
+        atrial: the atrial events.
+        onset: QRS onset of each beat in s.
+        kind: type of each beat, such as `NORMAL`.
+        p_of: index of the atrial event that each beat follows, or −1.
+    """
 
     atrial: Atrial
     onset: Array
@@ -48,7 +58,7 @@ class Schedule(NamedTuple):
 
 
 class Session(NamedTuple):
-    """Recording session: patient, seconds, and random generator."""
+    """Recording session: patient, duration in s, and random generator."""
 
     patient: Patient
     seconds: float
@@ -56,15 +66,22 @@ class Session(NamedTuple):
 
 
 Atrium = Callable[[Session], Atrial]
-"""Function that returns the atrial events, from before the start of the record to after its end."""
+"""Function that returns the atrial events of a session, including events just outside the record."""
 Conduction = Callable[[Atrial, float, Session], Schedule]
-"""Function that returns the ventricular beats, PR in s after atrial events or independent of them."""
+"""Function that returns the schedule of ventricular beats from the atrial events and PR in s."""
 
 
 def sinus(
     session: Session, bpm: Between, respiratory: Between = (0.01, 0.05), jitter: float = 0.008
 ) -> Atrial:
-    """Return sinus P-waves by rate, respiratory variation and jitter (fractions of the PP interval)."""
+    """Return sinus P-waves.
+
+    Args:
+        session: patient, duration and random generator.
+        bpm: range of the rate.
+        respiratory: range of the respiratory variation, as a fraction of the PP interval.
+        jitter: standard deviation of random variation, as a fraction of the PP interval.
+    """
     patient, _, rng = session
     low, high = bpm
     rate = np.clip(low + (high - low) * rng.beta(2, 2) + patient.rate_shift, low, high)
@@ -77,7 +94,7 @@ def sinus(
 
 
 def fibrillation(session: Session, hertz: Between = (5.0, 7.5), height: Between = (0.6, 1.5)) -> Atrial:
-    """Return fibrillatory waves, fine or coarse and all different, with a mean frequency in Hz."""
+    """Return fibrillation waves of varying height, with a mean frequency in the range `hertz`."""
     _, seconds, rng = session
     gap = 1 / rng.uniform(*hertz)
     onset = np.cumsum(gap * rng.normal(1, 0.15, _count(gap, seconds))) - _LEAD_IN
@@ -85,7 +102,7 @@ def fibrillation(session: Session, hertz: Between = (5.0, 7.5), height: Between 
 
 
 def flutter(session: Session, per_minute: Between = (240.0, 320.0)) -> Atrial:
-    """Return the flutter waves of a macro-re-entry: an even sawtooth without pauses."""
+    """Return flutter waves: a regular sawtooth without pauses."""
     return _atrial(_regular(60 / session.rng.uniform(*per_minute), session), "flutter")
 
 
@@ -95,7 +112,10 @@ def silent(session: Session) -> Atrial:
 
 
 def conducted(atrial: Atrial, pr: float, session: Session) -> Schedule:
-    """Return a schedule with a beat PR after each atrial event, `ATRIAL` after an ectopic P-wave."""
+    """Return a schedule in which a beat follows each atrial event after PR.
+
+    A beat after an ectopic P-wave has type `ATRIAL`.
+    """
     kind = np.where(atrial.kind == "ectopic", ATRIAL, NORMAL)
     return Schedule(atrial, atrial.onset + pr, kind, np.arange(atrial.onset.size))
 
@@ -103,25 +123,38 @@ def conducted(atrial: Atrial, pr: float, session: Session) -> Schedule:
 def every_nth(
     atrial: Atrial, pr: float, session: Session, ratios: tuple[int, ...] = (2, 3, 4), changing: float = 0.35
 ) -> Schedule:
-    """Return a schedule that conducts every second, third or fourth flutter wave, or a changing mixture."""
+    """Return a schedule that conducts every n-th flutter wave.
+
+    Args:
+        atrial: the flutter waves.
+        pr: PR in s.
+        session: source of random numbers.
+        ratios: choices of n.
+        changing: probability that n changes from beat to beat.
+    """
     count = atrial.onset.size
     mixed = session.rng.random() < changing
     steps = session.rng.choice(ratios, count if mixed else 1)
-    answered = np.cumsum(np.broadcast_to(steps, count))
-    answered = answered[answered < count]
-    return Schedule(atrial, atrial.onset[answered] + pr, np.full(answered.size, NORMAL), answered)
+    passed = np.cumsum(np.broadcast_to(steps, count))
+    passed = passed[passed < count]
+    return Schedule(atrial, atrial.onset[passed] + pr, np.full(passed.size, NORMAL), passed)
 
 
 def dropping(atrial: Atrial, pr: float, session: Session, cycle: tuple[int, int], step: Between) -> Schedule:
-    """Return a schedule with second-degree AV block: the last P-wave of every `cycle` isn't conducted.
+    """Return a schedule with second-degree AV block: the last P-wave of every cycle isn't conducted.
 
-    With a `step` in s, PR grows within the cycle by ever smaller steps (Mobitz I, Wenckebach). With a step of
-    0, PR is constant (Mobitz II).
+    Args:
+        atrial: the P-waves.
+        pr: PR in s of the first beat in a cycle.
+        session: source of random numbers.
+        cycle: range of the number of P-waves in a cycle.
+        step: range of the first increase of PR in s. Later increases in a cycle are smaller (Mobitz I,
+            Wenckebach). If 0, PR is constant (Mobitz II).
     """
     length = int(session.rng.integers(cycle[0], cycle[1] + 1))
-    place = np.arange(atrial.onset.size) % length
-    delay = pr + session.rng.uniform(*step) * (1 - 0.6**place) / 0.4
-    passed = np.flatnonzero(place < length - 1)
+    position = np.arange(atrial.onset.size) % length
+    delay = pr + session.rng.uniform(*step) * (1 - 0.6**position) / 0.4
+    passed = np.flatnonzero(position < length - 1)
     return Schedule(atrial, (atrial.onset + delay)[passed], np.full(passed.size, NORMAL), passed)
 
 
@@ -134,9 +167,16 @@ def independent(
     kinds: tuple[str, ...] = (NORMAL,),
     retrograde: float | None = None,
 ) -> Schedule:
-    """Return a schedule of beats that ignore P-waves: fibrillation, re-entry, escape, pacemaker, VT.
+    """Return a schedule of beats that are independent of P-waves, as in fibrillation or with a pacemaker.
 
-    If `retrograde` is given, an inverted P-wave follows each beat after this time in s.
+    Args:
+        atrial: the atrial events. They are kept unless `retrograde` replaces them.
+        pr: unused, as for every `Conduction`.
+        session: duration and random generator.
+        bpm: range of the rate.
+        irregular: spread of the intervals on a logarithmic scale.
+        kinds: choices for the type of the beats.
+        retrograde: if given, an inverted P-wave follows each beat after this time in s.
     """
     _, seconds, rng = session
     gap = 60 / rng.uniform(*bpm)
@@ -150,11 +190,15 @@ def independent(
 
 @dataclass(frozen=True)
 class Ectopy:
-    """Early beats, at a fraction (`coupling`) of the interval to the next expected beat.
+    """Early beats.
 
-    If `every` is 2, the rhythm is a bigeminy, and if 3, a trigeminy. If None, about two early beats are
-    scattered over ten seconds. An atrial early beat resets the sinus node. A ventricular early beat doesn't,
-    so that the pause after it is fully compensatory.
+    An atrial early beat resets the sinus node. A ventricular early beat doesn't, so a fully compensatory
+    pause follows.
+
+    Attributes:
+        atrial: whether the early beats come from the atria. If False, they come from the ventricles.
+        coupling: range of the interval before an early beat, as a fraction of the expected interval.
+        every: 2 for bigeminy, 3 for trigeminy. If None, about two early beats occur in ten seconds.
     """
 
     atrial: bool
@@ -162,7 +206,7 @@ class Ectopy:
     every: int | None = None
 
     def advance(self, atrial: Atrial, seconds: float, rng: np.random.Generator) -> Atrial:
-        """Make the chosen atrial events ectopic and early, and shift all later ones."""
+        """Make some atrial events ectopic and early, and shift all later events."""
         onset, kind = atrial.onset.copy(), atrial.kind.copy()
         for k in self._chosen(onset, seconds, rng):
             onset[k:] -= (1 - rng.uniform(*self.coupling)) * (onset[k] - onset[k - 1])
@@ -170,7 +214,7 @@ class Ectopy:
         return Atrial(onset, kind, atrial.gain)
 
     def usurp(self, plan: Schedule, seconds: float, rng: np.random.Generator) -> Schedule:
-        """Replace the chosen beats by early ventricular beats. Their P-waves stay without a beat."""
+        """Replace some beats by early ventricular beats. The P-waves remain, but no beat follows them."""
         onset, kind, p_of = plan.onset.copy(), plan.kind.copy(), plan.p_of.copy()
         coupling = rng.uniform(*self.coupling)
         for k in self._chosen(onset, seconds, rng):
@@ -181,7 +225,7 @@ class Ectopy:
     def _chosen(self, onset: Array, seconds: float, rng: np.random.Generator) -> list[int]:
         """Return the ascending indices of the early beats.
 
-        The first beat is never early, nor are two in a row.
+        The first beat is never early, and two successive beats are never both early.
         """
         if self.every is not None:
             return list(range(int(rng.integers(1, self.every + 1)), onset.size, self.every))
@@ -203,7 +247,7 @@ class Rhythm:
     ectopy: Ectopy | None = None
 
     def schedule(self, pr: float, patient: Patient, seconds: float, rng: np.random.Generator) -> Schedule:
-        """Return all atrial events and beats that are visible in a record of `seconds`."""
+        """Return all atrial events and beats that are visible in a record of this length."""
         session = Session(patient, seconds, rng)
         atrial = self.atrium(session)
         if self.ectopy and self.ectopy.atrial:
@@ -226,5 +270,5 @@ def _regular(gap: float, session: Session) -> Array:
 
 
 def _count(gap: float, seconds: float) -> int:
-    """Return enough events to fill the span even if ectopy or irregularity draws them together."""
+    """Return a number of events that fills the schedule even if early beats or irregular gaps shorten it."""
     return int(np.ceil(1.35 * (_LEAD_IN + seconds + _LEAD_OUT) / gap)) + 2

@@ -1,7 +1,7 @@
-"""Diagnoses as data, by the families of the concept graph.
+"""Tables of diagnoses, grouped like the families of the concept graph.
 
-The codes come from the CinC Challenges 2020/2021. Keys are the graph's abbreviations and three further names
-for diagnoses that the graph merges into PVC and 2AVB.
+The codes come from the CinC Challenges 2020/2021. Keys are the abbreviations of the concept graph. Three
+further keys name diagnoses that the graph merges into PVC and 2AVB.
 """
 
 from collections.abc import Mapping
@@ -14,4 +14,4 @@ from ecg_synth.diagnosis import Diagnosis
 DIAGNOSES: Mapping[str, Diagnosis] = {**RHYTHMS, **CONDUCTION, **MUSCLE}
 
 UNDERLYING: Mapping[str, float] = {"NSR": 0.72, "SBrad": 0.12, "STach": 0.10, "AF": 0.06}
-"""Rhythms for findings that set no rhythm, with their probability at 60 years."""
+"""Rhythms of records whose findings set no rhythm, with their probability at 60 years."""

@@ -1,4 +1,4 @@
-"""Diagnoses of conduction from the atria to the ventricles: blocks, bypasses and slow recovery."""
+"""Diagnoses of conduction and recovery: AV and bundle branch blocks, pre-excitation and long QT."""
 
 from collections.abc import Mapping
 from functools import partial

@@ -1,7 +1,7 @@
-"""Diagnoses of infarction by territory and age, ST and T changes, large chambers and low voltages.
+"""Diagnoses of infarctions, ST and T changes, enlarged chambers and low voltage.
 
-The Challenges have no code for an inferior infarction. Here it has the codes of acute infarction and inferior
-ischaemia.
+The CinC Challenges have no code for an inferior infarction. Here it has the codes of acute infarction and
+inferior ischaemia.
 """
 
 from collections.abc import Mapping

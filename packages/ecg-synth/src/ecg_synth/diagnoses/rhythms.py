@@ -1,4 +1,4 @@
-"""Diagnoses of rhythm: sinus rhythm with its harmless variants, other rhythms, and early beats."""
+"""Diagnoses of rhythm: sinus rhythm and its benign variants, other rhythms, and early beats."""
 
 from collections.abc import Mapping
 from functools import partial
