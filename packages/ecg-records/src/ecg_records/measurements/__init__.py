@@ -1,1 +1,1 @@
-"""Measurements of an ECG: R-peaks, rate, median beat, intervals, delineation."""
+"""Measure an ECG: R-peaks, rate, median beat, intervals, delineation."""

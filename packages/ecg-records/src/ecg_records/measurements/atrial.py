@@ -1,4 +1,4 @@
-"""Check for a single P wave before each QRS complex: flutter and fast wide rhythms have none.
+"""Check that each QRS complex has its own P wave. In flutter and fast wide rhythms, PR has no meaning.
 
 Shapes: K leads, L samples at 500 Hz, M decimated samples, N beats, S lags.
 """
@@ -13,27 +13,28 @@ from ecg_records.measurements.median_beat import FS, AlignedBeats, Floats
 from ecg_records.signal.filters import band, zero_phase
 
 BAND_HZ, STEP = (3, 15), 4
-"""Band in which atrial waves are compared, and the decimation step that is enough for this band."""
+"""Frequency band in which atrial waves are compared, and decimation step that keeps this band."""
 FLUTTER_S = (0.14, 0.26)
-"""Seconds between flutter waves: 230 to 430 per minute.
+"""Shortest and longest time between flutter waves in s, which is 430 to 230 per minute.
 
-In many hearts, a longer time is the time from T to P.
+Longer times are excluded, because many hearts have such a time between T and P.
 """
 BEFORE_QRS, BEHIND_QRS = 15, 25
-"""Samples before and after a QRS complex that are ignored with it."""
+"""Numbers of samples before and after a QRS complex that are also ignored."""
 RETURNS, LEADS_RETURN = 0.7, 3
-"""Least correlation of the signal outside QRS with itself a flutter wave later, and least leads that reach
-it."""
+"""Flutter: the correlation of a lead with itself one flutter wave later, and the number of leads that must
+exceed this correlation."""
 FAST, WIDE_FAST, WIDE_MS = 150, 120, 140
-"""Rates per minute above which no P wave is accepted: at the end of T, and with a QRS complex of `WIDE_MS` or
-more."""
+"""Rates per minute above which a P wave isn't accepted: `FAST` if P starts at the end of T, `WIDE_FAST` if
+QRS lasts `WIDE_MS` or more."""
 AT_T_END = 20
-"""Least samples between the end of T and the start of P. With fewer, P may be a part of T."""
+"""Minimum number of samples between the end of T and the start of P in a fast rhythm. With fewer samples, P
+may be a part of T."""
 AtrialReason = Literal["flutter", "fast_wide", "p_on_t"]
 
 
 def pr_doubt(rate: float, qrs: float | None, aligned: AlignedBeats, ends: Boundaries) -> AtrialReason | None:
-    """Return why the detected P wave isn't accepted as the atrial wave of each beat, or None if it is."""
+    """Return the reason to reject the detected P wave, or None if every beat has its own P wave."""
     if rate > WIDE_FAST and (qrs is None or qrs >= WIDE_MS):
         return "fast_wide"
     since_t = ends.p_on + aligned.rr * FS - ends.t_off
@@ -43,7 +44,7 @@ def pr_doubt(rate: float, qrs: float | None, aligned: AlignedBeats, ends: Bounda
 
 
 def _flutters(aligned: AlignedBeats, ends: Boundaries) -> bool:
-    """Return whether waves outside QRS follow each other as fast as in flutter, without a pause."""
+    """Return whether waves outside QRS repeat as fast as flutter waves in several leads."""
     x_KM = zero_phase(aligned.x_KL, band(2, FS, BAND_HZ))[:, ::STEP]
     outside_M = np.ones(aligned.x_KL.shape[1], bool)
     first, last = int(ends.qrs_on) - BEFORE_QRS, int(ends.qrs_off) + BEHIND_QRS
@@ -59,7 +60,7 @@ def _flutters(aligned: AlignedBeats, ends: Boundaries) -> bool:
 
 
 def _alike(x_KM: Floats, outside_M: NDArray[np.bool_], lag: int) -> Floats:
-    """Return each lead's correlation with itself a lag later, over samples outside QRS complexes."""
+    """Return each lead's autocorrelation at a lag, over samples outside QRS complexes."""
     both_M = outside_M[:-lag] & outside_M[lag:]
     now_KM, later_KM = x_KM[:, :-lag][:, both_M], x_KM[:, lag:][:, both_M]
     length_K = np.sqrt((now_KM**2).sum(1) * (later_KM**2).sum(1))

@@ -1,4 +1,4 @@
-"""Table of the beats of a record: R-peak, boundaries of the waves, cycle and shape.
+"""Make a table of a record's beats: R-peak, boundaries of the waves, RR interval and shape.
 
 Shapes: K leads, L samples, N beats, B samples of a beat.
 """
@@ -19,14 +19,15 @@ from ecg_records.measurements.median_beat import AFTER, BEFORE, FS, AlignedBeats
 
 COLUMNS = ("r", "p_on", "p_off", "qrs_on", "qrs_off", "t_off", "rr")
 HIDDEN = {"p_on": "pr", "p_off": "pr", "qrs_on": "qrs", "qrs_off": "qrs", "t_off": "qt"}
-"""Interval of the record by boundary. If the interval is None, the boundary is NaN for every beat."""
+"""For each boundary, an interval of the record. If the interval is None, the boundary is NaN for every
+beat."""
 
 MARKS = (("p_on", "(", 0), ("p_off", ")", 0), ("qrs_on", "(", 1), ("qrs_off", ")", 1), ("t_off", ")", 2))
-"""Boundaries as WFDB annotations: column, symbol, and `num`, which is the wave: P, QRS or T."""
+"""Boundaries as WFDB annotations: column, symbol, and `num` (0 for P, 1 for QRS, 2 for T)."""
 
 
 def beat_table(x_KL: NDArray[np.floating], fs: float, leads: Sequence[str]) -> pd.DataFrame:
-    """Return a table with a row per beat of a record in mV. `ecg_records.delineate` explains the columns."""
+    """Return a table of a record's beats, one row per beat. `ecg_records.delineate` explains the columns."""
     aligned, names = aligned_beats(x_KL, fs, leads)
     found_N, samples = aligned.found_N, aligned.x_KL.shape[1]
     table = pd.DataFrame(np.nan, index=range(len(found_N)), columns=COLUMNS)
@@ -55,13 +56,19 @@ def beat_table(x_KL: NDArray[np.floating], fs: float, leads: Sequence[str]) -> p
 
 
 def _untouched(aligned: AlignedBeats) -> NDArray[np.int64]:
-    """Return the detected R-peaks of the aligned beats: all beats except beats near an end of the record."""
+    """Return the R-peaks of the aligned beats as they were detected, before the alignment moved them.
+
+    Beats near an end of the record are not aligned and have no entry.
+    """
     first = int(np.argmin(abs(aligned.found_N - aligned.peaks_N[0])))
     return aligned.found_N[first : first + len(aligned.peaks_N)]
 
 
 def _ends(aligned: AlignedBeats, beat: int, samples: int) -> Boundaries:
-    """Return the boundaries of a beat in samples of the record. NaN if its window leaves the record."""
+    """Return the boundaries of a beat as samples of the record.
+
+    A boundary is NaN if its part of the beat's window lies outside the record.
+    """
     only_N = np.arange(len(aligned.peaks_N)) == beat
     peak = int(aligned.peaks_N[beat])
     ends = delineate(median_beat(aligned.windows(only_N)), aligned.rr)
@@ -75,11 +82,11 @@ def _ends(aligned: AlignedBeats, beat: int, samples: int) -> Boundaries:
 def write_annotations(table: pd.DataFrame, fs: float, out: Path) -> None:
     """Write a table of beats as a WFDB annotation file, which `wfdb.rdann` reads.
 
-    A usual beat has the symbol `N` at its R-peak, and any other beat `Q`. `MARKS` has the symbols of the
-    boundaries. Raises `InputError` if the table has no beats.
+    The symbol at the R-peak is `N` for beats of the usual shape and `Q` for other beats. `MARKS` lists the
+    symbols of the boundaries. Raise `InputError` if the table has no beats.
     """
     if table.empty:
-        raise InputError("has no beats to annotate", where=out, remedy="Write a .csv file instead")
+        raise InputError("can't be written: no beat was found", where=out, remedy="Write a .csv file instead")
     import wfdb  # noqa: PLC0415 (slow to import)
 
     beats = ["N" if shape == "usual" else "Q" for shape in table["shape"]]

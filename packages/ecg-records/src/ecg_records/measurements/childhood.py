@@ -1,18 +1,19 @@
-"""Limits of heart rate, PR, QRS and QTc in childhood, by age and sex.
+"""Normal limits of heart rate, PR, QRS and QTc in childhood, by age and sex.
 
-The limits are the 2nd and 98th percentiles of 1,912 healthy Dutch children aged 11 days or more. They were
-measured by the program MEANS, whose method `intervals` follows (Rijnbeek et al. 2001, "New normal limits for
-the paediatric electrocardiogram", Eur Heart J 22:702).
+The limits are the 2nd and 98th percentiles of 1,912 healthy Dutch children aged 11 days or more (Rijnbeek et
+al. 2001, "New normal limits for the paediatric electrocardiogram", Eur Heart J 22:702). The study used the
+program MEANS, and `intervals` measures by the same method.
 """
 
 from ecg_records.measurements.intervals import Measurements
 
 ADULT, YOUNGEST = 16, 11 / 365.25
-"""Ages in years between which there are limits."""
+"""Age in years at which the limits for children end, and at which they begin."""
 FAST = 100
-"""Beats per minute above which a child's QTc is left out, because the end of T is untested at these rates."""
+"""Heart rate per minute above which a child has no QTc, because the end of T is untested at such rates."""
 NAMES = ("rate", "pr", "qrs", "qtc")
-# age limit of the row in years, then per name (QTc by Bazett): from and to for boys, from and to for girls
+# Each row has its upper limit of age in years, then four limits per name: low and high for boys, low and high
+# for girls. QTc is Bazett's.
 _BY_AGE = (
     (1 / 12, 129, 192, 136, 216, 77, 120, 91, 121, 50, 85, 54, 79, 378, 448, 379, 462),
     (3 / 12, 126, 187, 126, 200, 85, 120, 78, 133, 52, 77, 48, 77, 396, 458, 381, 454),
@@ -32,9 +33,10 @@ def is_child(age: float | None) -> bool:
 
 
 def limits_of(age: float, sex: str | None) -> dict[str, tuple[float, float]]:
-    """Return a child's limits by name at an age in years. They span both sexes unless `sex` is F or M.
+    """Return a child's normal limits (low, high) by name. Without a sex, the limits span both sexes.
 
-    Empty from 16 years on, below 11 days, and for an age of 0, which may be any month of the first year.
+    The result is empty from 16 years on and below 11 days. It is also empty for an age of 0, because files
+    give age 0 for any month of the first year.
     """
     if not YOUNGEST <= age < ADULT:
         return {}
@@ -45,5 +47,5 @@ def limits_of(age: float, sex: str | None) -> dict[str, tuple[float, float]]:
 
 
 def qtc_at(age: float | None, measured: Measurements, formula: str) -> float | None:
-    """Return QTc by a formula, or None for a child with a fast heart."""
+    """Return QTc by a formula, or None for a child with a heart rate above `FAST`."""
     return None if is_child(age) and (measured.rate or 0) > FAST else measured.qtc(formula)

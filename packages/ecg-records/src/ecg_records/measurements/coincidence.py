@@ -1,9 +1,10 @@
-"""R-peaks of all leads together: most leads show a beat at the same moment.
+"""Detect R-peaks in all leads together. A beat appears in most leads at the same time.
 
-Each lead is filtered to 8–30 Hz, a band in which QRS complexes are strong and T waves weak. Its strength is
-measured in units of the lead's own complexes, and the mean over leads counts. So a T wave that is taller than
-R in a few leads, or an artefact of one electrode, stays far below a beat. In LUDB's odd records every complex
-has at least 0.41 of the usual strength, and no T wave more than 0.29. Pacemaker spikes are removed first.
+Pacemaker spikes are removed first. Each lead is filtered to 8–30 Hz, a band in which QRS complexes are strong
+and T waves are weak. The strength of a lead is its amplitude relative to its usual QRS complex. Detection
+uses the mean strength over leads. So a T wave that is taller than R in a few leads doesn't count as a beat,
+and neither does an artefact of one electrode. In LUDB's odd records, every QRS complex has a mean strength of
+at least 0.41, and every T wave at most 0.29.
 
 Shapes: N records, C leads, L samples, M decimated samples, H frequencies, n beats of a record, K beats
 of all records, W samples around a beat.
@@ -25,32 +26,37 @@ from ecg_records.signal.samples import median
 
 BAND_HZ = (8, 30)
 DECIMATED_HZ = 125
-"""Approximate sampling rate after decimation, enough for this band."""
+"""Approximate sampling rate after decimation. It is high enough for this band."""
 BEYOND_S = 0.25
-"""Seconds of odd reflection added at either end, long enough for the filter to forget the edge."""
+"""Seconds of odd reflection added at both ends, so that the filter settles outside the record."""
 WIDTH_S = 0.08
-"""Seconds over which the energy is averaged: the width of a QRS complex."""
+"""Width of a QRS complex in s, over which the energy is averaged."""
 STRETCH_S = 2
-"""Seconds of a stretch.
+"""Length of a stretch in s.
 
-Most stretches hold a beat, even at 25/min. The median of their maxima is a usual complex.
+Most stretches contain a beat, even at 25 beats per minute. The median of the maxima of all stretches is the
+strength of a usual QRS complex.
 """
 LEAST_MV = 0.002
-"""A lead with smaller complexes in the band is ignored."""
+"""Minimum amplitude of QRS complexes in the band. A lead with smaller complexes is ignored."""
 LEAST_WEIGHT, RESTLESS = 0.05, 2
-"""Least weight of a lead, and how much unrest between its complexes lowers the weight."""
+"""Minimum weight of a lead, and the factor by which noise between QRS complexes lowers the weight."""
 TALLEST = 1.5
-"""Largest strength of a lead in usual complexes, so that an artefact of one lead makes no beat."""
+"""Maximum strength of a lead, relative to a usual QRS complex. The limit prevents false beats from an
+artefact in one lead."""
 BEAT, HALF_BEAT = 0.33, 0.5
-"""Least strength of a beat, in usual complexes and, within `T_WAVE` of a stronger beat, as a share of it."""
+"""Minimum strength of a beat: relative to a usual QRS complex, and relative to a stronger beat within
+`T_WAVE`."""
 
 Floats = NDArray[np.float32]
 
 
 def coincident_beats(raw_NCL: NDArray[np.floating], fs: float) -> list[NDArray[np.int64]]:
-    """Return the R-peaks of records of equal length in mV, int64 [n] per record.
+    """Return the R-peaks of records of equal length, int64 [n] per record. Leads with NaN are ignored.
 
-    Leads with NaN are ignored.
+    Args:
+        raw_NCL: the signals in mV.
+        fs: sampling rate in Hz.
     """
     x_NCL = np.asarray(raw_NCL, np.float32)
     if not np.isfinite(x_NCL).all():
@@ -64,7 +70,7 @@ def coincident_beats(raw_NCL: NDArray[np.floating], fs: float) -> list[NDArray[n
 
 
 def _shares(slow_NCM: Floats, fs: float) -> tuple[Floats, Floats]:
-    """Return the strength over time in usual complexes [N, M] and the weight of each lead per mV [N, C]."""
+    """Return the strength over time, [N, M], and the weight of each lead per mV, [N, C]."""
     band_NCM = _in_band(slow_NCM, fs)
     energy_NCM = uniform_filter1d(np.square(band_NCM, out=band_NCM), round(WIDTH_S * fs) | 1)
     strength_NCM = np.sqrt(np.maximum(energy_NCM, 0, out=energy_NCM), out=energy_NCM)  # sums dip below 0
@@ -84,7 +90,7 @@ def _shares(slow_NCM: Floats, fs: float) -> tuple[Floats, Floats]:
 
 
 def _beats(share_M: Floats, fs: float) -> NDArray[np.int64]:
-    """Return the maxima that are beats, without maxima that a stronger neighbour explains."""
+    """Return the maxima that are beats, without T waves of a stronger neighbour."""
     inner_M = share_M[1:-1]
     tops = np.flatnonzero((share_M[:-2] < inner_M) & (inner_M >= share_M[2:]) & (inner_M >= BEAT)) + 1
     return unexplained(tops, share_M, fs, HALF_BEAT)
@@ -93,7 +99,7 @@ def _beats(share_M: Floats, fs: float) -> NDArray[np.int64]:
 def _r_peaks(
     x_NCL: Floats, slow_NCM: Floats, tops: Sequence[NDArray[np.int64]], weight_NC: Floats, fs: float
 ) -> list[NDArray[np.int64]]:
-    """Return each beat, moved to the sample at which the leads are farthest from the level around it."""
+    """Return the R-peaks: near each maximum, the sample at which the leads are farthest from their mean."""
     step, half = max(1, round(fs / DECIMATED_HZ)), round(HALF_QRS * fs)
     level_NCM = uniform_filter1d(slow_NCM, round(2 * REFRACTORY * fs / step) | 1)
     record_K, tops_K = flat(tops)
@@ -109,7 +115,7 @@ def _r_peaks(
 
 
 def _in_band(slow_NCM: Floats, fs: float) -> Floats:
-    """Filter forwards and backwards in a single step in the frequency domain, in a quarter of the time."""
+    """Filter to `BAND_HZ` forwards and backwards, in the frequency domain because it is faster."""
     beyond, samples = round(BEYOND_S * fs), slow_NCM.shape[-1]
     sides = ((0, 0),) * (slow_NCM.ndim - 1) + ((beyond, beyond),)
     longer_NCM = np.pad(slow_NCM, sides, mode="reflect", reflect_type="odd")
@@ -120,6 +126,6 @@ def _in_band(slow_NCM: Floats, fs: float) -> Floats:
 
 @cache
 def _gain(fs: float, length: int) -> Floats:
-    """Return the gain of a second-order filter at each frequency, applied forwards and backwards."""
+    """Return the gain at each frequency of a second-order filter that is applied forwards and backwards."""
     _, gain_H = sosfreqz(band(2, fs, BAND_HZ), fft.rfftfreq(length, 1 / fs), fs=fs)
     return np.asarray(np.abs(gain_H) ** 2, np.float32)

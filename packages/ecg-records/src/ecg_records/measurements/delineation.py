@@ -1,9 +1,10 @@
-"""Delineation: onsets and ends of P, QRS and T, over all leads of a beat at once.
+"""Delineate a beat: find the onsets and ends of P, QRS and T over all leads at once.
 
-The boundaries are read from the spatial velocity, the length of the slope over all leads (van Bemmel, Kors &
-van Herpen 1990, Methods Inf Med 29:346). A wave begins and ends when its velocity falls below a share of its
-maximum. So the earliest onset and the latest offset over all leads count, as in an electrocardiograph. The
-constants were chosen on LUDB's odd records and PTB-XL's statements (docs/evaluation/delineation.md).
+The boundaries are found in the spatial velocity, the length of the vector of slopes over all leads (van
+Bemmel, Kors & van Herpen 1990, Methods Inf Med 29:346). A wave starts and ends when its velocity falls below
+a share of its maximum. So a wave spans the earliest onset and the latest end over all leads, as in an
+electrocardiograph. The constants were chosen on LUDB's odd records and PTB-XL's statements
+(docs/evaluation/delineation.md).
 
 Shapes: K leads, B samples of a beat at 500 Hz, N beats.
 """
@@ -19,69 +20,77 @@ from ecg_records.measurements.median_beat import BEFORE, FS, Floats, low_pass
 from ecg_records.measurements.pacing import spike_samples, without_spikes
 
 QRS_HZ, P_HZ, T_HZ, P_END_HZ = 40, 25, 12, 35
-"""Low-pass before the velocity of each wave. A T wave is slow, and the noise that hides its end is fast."""
+"""Cut-off of the low-pass filter before the velocity of each wave. The cut-off for T is low, because T is
+slow and the noise that hides its end is fast."""
 QRS_SHARES = (0.05, 0.08, 0.12)
-"""Shares of the peak velocity. QRS boundaries are means over them, because one share may stop at a notch."""
+"""Shares of the peak velocity. A QRS boundary is the mean over the shares, because a single share may end at
+a notch."""
 QRS_OUTWARD = 5.0
-"""Samples by which readers mark the start of QRS before these shares are reached, and the end after."""
+"""Samples by which cardiologists mark QRS longer than these shares do, at either end."""
 P_SHARE, P_END_SHARE, T_SHARE = 0.22, 0.3, 0.15
 DECIDING_OF, DECIDES = 6, 15
-"""Least number of leads for this check, and samples by which a single lead must not lengthen QRS."""
+"""Minimum number of leads for `deciding_lead`, and samples by which a single lead may lengthen QRS."""
 LOBE = 0.08
-"""Least velocity at the outermost lobe of QRS, as a share of the peak velocity."""
+"""Minimum velocity of the outermost lobe of QRS, as a share of the peak velocity."""
 FOOT = 2
-"""Most samples by which QRS may reach beyond a tenth of the lobe at a sharp edge."""
+"""Maximum number of samples by which QRS extends beyond a tenth of the outermost lobe at a sharp edge."""
 SHARP_RISE = 5.6, 6.2
-"""Samples from a tenth to half of the outermost lobe: most at a sharp edge, least at a gradual edge."""
+"""Samples from a tenth to half of the outermost lobe: maximum at a sharp edge, minimum at a gradual edge."""
 SHARP_BEND, BEND_PER_SAMPLE, SHORT_RISE, UNSURE = 0.75, 0.11, 3.4, 0.03
-"""Least samples from half to nine tenths of the lobe at a sharp edge, as a share of the samples to half.
+"""Minimum bend of a sharp edge.
 
-The share is `SHARP_BEND` up to a rise of `SHORT_RISE` samples, and higher by `BEND_PER_SAMPLE` for each
-further sample. Edges within `UNSURE` of it count in part. Of LUDB's 100 odd records, one has two sharp edges.
+The bend is the number of samples from half to nine tenths of the lobe, divided by the rise (the number of
+samples from a tenth to half). The minimum is `SHARP_BEND` for a rise of up to `SHORT_RISE` samples, and grows
+by `BEND_PER_SAMPLE` for each further sample. An edge within `UNSURE` of the minimum is corrected in part. One
+of LUDB's 100 odd records has two sharp edges.
 """
 SHARP_LOBE = 0.4, 0.6
-"""Outermost lobes as a share of the peak velocity: most at a slurred edge, least at a sharp edge.
+"""Velocity of the outermost lobe as a share of the peak velocity: maximum at a slurred edge, minimum at a
+sharp edge.
 
-The last forces of a bundle branch block are slurred: low, even if they end steeply.
+The last part of QRS in a bundle branch block is slurred. Its lobe is low, even if its end is steep.
 """
 SHARP_INWARD, RISE_OUTWARD = 9.3, 1.63
-"""Samples inwards from a tenth of the lobe to a sharp edge, and how much less per sample of rise.
+"""Distance of a sharp edge from a tenth of the lobe: `SHARP_INWARD` samples inwards, less `RISE_OUTWARD`
+samples per sample of rise.
 
-The filters spread a sharp edge. The values were fitted on drawn waves of 60 to 160 ms.
+The correction is needed because filters blur a sharp edge. The values were fitted on synthetic waves of 60 to
+160 ms.
 """
 ST_APART, ST_LATEST = 20, 65
-"""Samples beyond which the end at a low share lies on ST: after the end at the highest share, and after R.
+"""An end of QRS lies on ST if it is more than `ST_APART` samples after the end at the highest share, and more
+than `ST_LATEST` samples after R.
 
-In a left bundle branch block, ST may be steeper than the low shares of the peak velocity. Late slurred
-waves of a right bundle branch block end earlier.
+In a left bundle branch block, ST may have a higher velocity than the low shares of the peak velocity. Late
+slurred waves of a right bundle branch block end earlier.
 """
 BRIDGE = 8
 """Longest rest within a QRS complex in samples, for example between R and a late R'."""
 QRS_REACH = (80, 100)
-"""Samples before and after the R-peak that a QRS complex may fill."""
+"""Maximum extent of a QRS complex in samples, before and after the R-peak."""
 SPIKE_WIDTH = 3
-"""Samples of a pacemaker spike before QRS. The spike isn't a part of QRS."""
+"""Width of a pacemaker spike in samples. QRS starts after the spike."""
 T_EXPECTED, T_WIDTH = 0.33, 0.1
-"""Seconds from R to the fall of a T wave at 60/min (scaled by the root of RR), and their spread."""
+"""Expected time in s from R to the descent of T at 60/min, and its spread. The time grows with the root of
+RR."""
 T_LATEST, T_OF_RR = 0.62, 0.6
-"""Latest fall of a T wave: seconds after R at 60/min, and share of the cycle.
-
-A later fall is the next P wave.
-"""
+"""Latest descent of T: in s after R at 60/min, and as a share of RR. A later descent belongs to the next P
+wave."""
 T_LOBE, P_LOBE = 0.45, 0.5
-"""Least velocity of a neighbouring lobe, as a share, to belong to the same (biphasic or notched) wave."""
+"""Minimum velocity of a neighbouring lobe that belongs to the same (biphasic or notched) wave, as a share."""
 T_REST, T_SEEN = 5, 10
-"""Samples of rest that end a T wave (a P or U wave follows), and samples that must be known after its end."""
+"""Samples of rest after which a P or U wave follows T, and samples that the record must have after the end of
+T."""
 P_EXPECTED, P_WIDTH, P_EARLIEST = 0.12, 0.15, 0.4
-"""Seconds before QRS: middle of a P wave, spread of the middle, and earliest start."""
+"""Seconds before QRS: expected middle of P, spread of the middle, and earliest start."""
 TOUCHING = 3
-"""Samples between T and P. If there are no more, the onset of P can't be seen."""
+"""Number of samples between T and P up to which the onset of P is invisible."""
 SHORTEST = 25
-"""Least number of samples in which a wave can be searched."""
+"""Minimum number of samples for the search of a wave."""
 
 
 class Boundaries(NamedTuple):
-    """Onsets and ends of the waves in samples from the R-peak. NaN if there is no room for the wave."""
+    """Onsets and ends of the waves in samples from the R-peak, NaN if unknown."""
 
     p_on: float
     p_off: float
@@ -93,7 +102,9 @@ class Boundaries(NamedTuple):
 def delineate(beat_KB: Floats, rr: float) -> Boundaries:
     """Return the boundaries of a beat's waves.
 
-    Its R-peak is at `BEFORE`, and `rr` is the cycle in seconds.
+    Args:
+        beat_KB: beat in mV with its R-peak at sample `BEFORE`.
+        rr: usual RR interval in s.
     """
     beat_KB = np.nan_to_num(beat_KB)
     spikes = spike_samples(beat_KB, FS) - BEFORE
@@ -101,7 +112,7 @@ def delineate(beat_KB: Floats, rr: float) -> Boundaries:
     on, off = _qrs(velocity(beat_KB, QRS_HZ))
     before_qrs = spikes[(spikes >= -QRS_REACH[0]) & (spikes < 0)]
     on = max(on, float(before_qrs.max(initial=-BEFORE)) + SPIKE_WIDTH)  # the ventricles follow the spike
-    seen = 1 + int(np.flatnonzero(np.diff(beat_KB).any(0)).max(initial=0))  # constant after the last sample
+    seen = 1 + int(np.flatnonzero(np.diff(beat_KB).any(0)).max(initial=0))  # the padding is constant
     t_off = t_end(gaussian_filter1d(velocity(beat_KB, T_HZ), 4), off, rr, seen)
     before = BEFORE + int(np.nan_to_num(t_off, nan=-BEFORE) - rr * FS) + 10
     slow_B = gaussian_filter1d(velocity(beat_KB, P_HZ), 3)
@@ -111,7 +122,7 @@ def delineate(beat_KB: Floats, rr: float) -> Boundaries:
 
 
 def deciding_lead(beat_KB: Floats) -> int | None:
-    """Return the row of the single lead that makes QRS much longer, or None."""
+    """Return the row of the lead without which QRS would be much shorter, or None."""
     if len(beat_KB) < DECIDING_OF:
         return None
     flat_KB = without_spikes(np.nan_to_num(beat_KB), FS)
@@ -125,20 +136,19 @@ def deciding_lead(beat_KB: Floats) -> int | None:
 
 
 def velocity(beat_KB: Floats, hertz: float) -> Floats:
-    """Return the length of the slope over all leads in mV/s, after a low-pass at `hertz`."""
+    """Return the spatial velocity in mV/s, after a low-pass filter at `hertz`."""
     slope_KB = np.gradient(low_pass(beat_KB, hertz), axis=1)
     return np.asarray(np.sqrt((slope_KB**2).sum(0)) * FS)
 
 
 def qrs_shifts(beat_KB: Floats) -> tuple[float, float]:
-    """Return how many samples to move the onset of QRS later and its offset earlier.
+    """Return the numbers of samples by which to move the onset of QRS later and its end earlier.
 
-    If ST slopes so steeply that the low shares of the peak velocity are only reached on it, QRS ends at the
-    high shares.
+    If ST is so steep that the velocity falls below the low shares only on ST, QRS ends at the high shares.
 
-    Cardiologists mark the ends of a gradual QRS complex outside its visible slope, and so does `delineate`.
-    If both edges are sharp, the complex begins and ends at the edges. If an edge is gradual, or if the beat
-    has pacemaker spikes, the result is (0, 0).
+    Cardiologists mark the ends of a gradual QRS complex outside its visible slope, and `delineate` does the
+    same. If both edges are sharp, the complex starts and ends at the edges. If an edge is gradual, or if the
+    beat has pacemaker spikes, the result is (0, 0).
     """
     beat_KB = np.nan_to_num(beat_KB)
     velocity_B = velocity(without_spikes(beat_KB, FS), QRS_HZ)
@@ -158,9 +168,13 @@ def qrs_shifts(beat_KB: Floats) -> tuple[float, float]:
 
 
 class _Edge(NamedTuple):
-    """End of a QRS complex if its edge is sharp, and how sharp the edge is.
+    """Edge of a QRS complex.
 
-    The rise is in samples, the bend above the least bend, and the lobe a share of the peak velocity.
+    Attributes:
+        end: its position in samples from the R-peak if the edge is sharp.
+        rise: samples from a tenth to half of the outermost lobe.
+        bend: bend of the edge minus the minimum bend of a sharp edge.
+        lobe: velocity of the outermost lobe as a share of the peak velocity.
     """
 
     end: float
@@ -170,7 +184,7 @@ class _Edge(NamedTuple):
 
 
 def _edge(velocity_B: Floats, step: int) -> _Edge:
-    """Return the edge of QRS in the direction of `step`."""
+    """Return the edge of QRS: the start if `step` is -1, the end if it is 1."""
     velocity_B, peak, rest = _smoothed(velocity_B)
     height = velocity_B[peak] - rest
     top = start = _walk(velocity_B, peak, step, rest + QRS_SHARES[0] * height)
@@ -181,7 +195,7 @@ def _edge(velocity_B: Floats, step: int) -> _Edge:
     outwards = (velocity_B[top::step] - rest) / max(velocity_B[top] - rest, np.finfo(float).tiny)
     high, half, tenth = (_crossing(outwards, share) for share in (0.9, 0.5, 0.1))
     within_reach = BEFORE - QRS_REACH[0] < top + step * tenth < BEFORE + QRS_REACH[1]
-    if not within_reach or step * (start - top) - tenth > FOOT:  # or a low wave lies outside the edge
+    if not within_reach or step * (start - top) - tenth > FOOT:  # a low wave may lie outside the edge
         return _Edge(math.nan, math.inf, -math.inf, 0.0)
     rise = tenth - half
     end = top - BEFORE + step * (tenth - SHARP_INWARD + RISE_OUTWARD * rise)
@@ -191,7 +205,7 @@ def _edge(velocity_B: Floats, step: int) -> _Edge:
 
 
 def _crossing(falling: Floats, level: float) -> float:
-    """Return where a curve first falls to a level, between samples. Infinite if it never does."""
+    """Return the interpolated sample at which a curve first falls to a level, or infinity."""
     below = np.flatnonzero(falling <= level)
     if not len(below) or not below[0]:
         return math.inf
@@ -200,8 +214,9 @@ def _crossing(falling: Floats, level: float) -> float:
 
 
 def _smoothed(velocity_B: Floats) -> tuple[Floats, int, float]:
-    """Return the smoothed velocity, the place of its peak in QRS, and its level at rest."""
-    velocity_B = np.sqrt(np.maximum(uniform_filter1d(velocity_B**2, 5), 0))  # the running sum may dip below 0
+    """Return the smoothed velocity, the sample of its peak in QRS, and its level at rest."""
+    # Rounding can make the running sum slightly negative.
+    velocity_B = np.sqrt(np.maximum(uniform_filter1d(velocity_B**2, 5), 0))
     peak = BEFORE - BRIDGE * 5 + int(np.argmax(velocity_B[BEFORE - BRIDGE * 5 : BEFORE + BRIDGE * 5]))
     return velocity_B, peak, float(velocity_B[BEFORE - 150 : BEFORE + 200].min())
 
@@ -212,14 +227,14 @@ def _qrs(velocity_B: Floats) -> tuple[float, float]:
 
 
 def _crossings(velocity_B: Floats, step: int) -> Floats:
-    """Return where the velocity falls below each of the `QRS_SHARES` in the direction of `step`."""
+    """Return the samples at which the velocity falls below the `QRS_SHARES` in the direction of `step`."""
     velocity_B, peak, rest = _smoothed(velocity_B)
     levels = (rest + share * (velocity_B[peak] - rest) for share in QRS_SHARES)
     return np.array([_walk(velocity_B, peak, step, level) for level in levels], np.float64)
 
 
 def _walk(velocity_B: Floats, peak: int, step: int, level: float) -> int:
-    """Return the last sample above a level on the way outwards, skipping short rests."""
+    """Walk outwards from the peak, across rests of up to `BRIDGE`, to the last sample above a level."""
     last = sample = peak
     while BEFORE - QRS_REACH[0] < sample < BEFORE + QRS_REACH[1] and abs(sample - last) <= BRIDGE:
         sample += step
@@ -228,9 +243,15 @@ def _walk(velocity_B: Floats, peak: int, step: int, level: float) -> int:
 
 
 def t_end(velocity_B: Floats, qrs_off: float, rr: float, seen: int) -> float:
-    """Return the end of the T wave: the velocity falls to a share after the steepest part of its last lobe.
+    """Return the end of the T wave in samples from the R-peak, or NaN if it isn't visible.
 
-    NaN if there is no room for a T wave or the end isn't visible.
+    T ends when the velocity has fallen to `T_SHARE` after the steepest part of the last lobe.
+
+    Args:
+        velocity_B: spatial velocity of the beat.
+        qrs_off: end of QRS in samples from the R-peak.
+        rr: usual RR interval in s.
+        seen: last known sample of the beat. Later samples are padding.
     """
     first = BEFORE + int(qrs_off) + 30
     room = min(T_OF_RR * rr, T_LATEST * np.sqrt(rr))
@@ -253,7 +274,10 @@ def t_end(velocity_B: Floats, qrs_off: float, rr: float, seen: int) -> float:
 
 
 def _p(slow_B: Floats, fast_B: Floats, qrs_on: int, earliest: int) -> tuple[float, float]:
-    """Return the start of the P wave from the slow velocity and its end from the fast velocity."""
+    """Return the start and end of the P wave in samples from the R-peak, or NaN.
+
+    The start is found in the slow velocity, and the end in the fast velocity.
+    """
     first, end = max(10, qrs_on - int(P_EARLIEST * FS), earliest), qrs_on - 10
     if end - first < SHORTEST:
         return float("nan"), float("nan")
@@ -281,7 +305,7 @@ def _tops(x_B: Floats, first: int, end: int) -> list[int]:
 
 
 def _falls(x: NDArray[np.float64], share: float) -> int:
-    """Return the samples until `x` has lost all but a share of its initial height above its minimum."""
+    """Count the samples until `x` has fallen to a share of its initial height above its minimum."""
     low = x.min()
     below = np.flatnonzero(x < low + share * (x[0] - low))
     return int(below[0]) if len(below) else len(x) - 1

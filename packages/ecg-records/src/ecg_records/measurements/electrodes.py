@@ -1,4 +1,4 @@
-"""Electrode faults of a recording: disconnected, noisy and loose leads, swapped arms.
+"""Find electrode faults: disconnected, noisy and loose leads, and swapped arm electrodes.
 
 Shapes: K leads, L samples at 500 Hz.
 """
@@ -15,29 +15,33 @@ from ecg_records.measurements.median_beat import FS, low_pass
 from ecg_records.signal.samples import resample
 
 OFF_MV = 0.02
-"""Least range from the 1st to the 99th percentile of a lead whose electrode is on skin."""
+"""Minimum range of a connected lead in mV, from the 1st to the 99th percentile."""
 NOISE_HZ, NOISE_S, NOISE_MV = 40, 0.05, 0.025
-"""Cut-off in Hz, length of a stretch in s, and root mean square that a noisy lead exceeds half of the time.
+"""A lead is noisy if its root mean square above `NOISE_HZ` exceeds `NOISE_MV` in half of all stretches of
+`NOISE_S`.
 
-Muscle noise and mains hum last. Steep QRS complexes and pacemaker spikes don't.
+Muscle noise and mains hum are continuous. QRS complexes and pacemaker spikes are too short to reach half of
+the stretches.
 """
 
 SWING_MV, SWING_S, SWING_HZ = 3, 0.4, 50
-"""Largest range in mV of the running median on a good electrode, its window in s, and its sampling rate.
+"""A lead is loose if the range of its running median exceeds `SWING_MV`. The other values are the window in s
+and the sampling rate of the running median.
 
-QRS complexes and T waves don't move this median. Its range is at most 0.5 mV in half of the records of PTB-XL
-and Chapman, and at most 3 mV in 98 %.
+QRS complexes and T waves don't change this median. Its range is at most 0.5 mV in half of the records of
+PTB-XL and Chapman, and at most 3 mV in 98 %.
 """
 JUMP_MV, JUMP_S, JUMPIER = 2, 0.2, 12
-"""Largest jump of the running median in mV, its duration in s, and its largest ratio to the median lead's.
+"""A lead is also loose if its running median changes within `JUMP_S` by more than `JUMP_MV` and by more than
+`JUMPIER` times the largest change in the median lead.
 
-Wide complexes, and the constant value at the end of some files, stay below a ratio of 11. Jumps that
-were seen to come from an electrode lie above.
+Wide complexes, and the constant value at the end of some files, stay below a ratio of 11. Jumps that a reader
+attributed to an electrode lie above.
 """
 
 
 class Doubts(NamedTuple):
-    """Electrode faults: names of disconnected, noisy and loose leads, and whether the arms seem swapped."""
+    """Electrode faults: names of disconnected, noisy and loose leads, and whether the arms are swapped."""
 
     off: tuple[str, ...] = ()
     noisy: tuple[str, ...] = ()
@@ -48,7 +52,7 @@ class Doubts(NamedTuple):
 def doubts(x_KL: NDArray[np.floating], fs: float, leads: Sequence[str]) -> Doubts:
     """Return the electrode faults of a recording in mV.
 
-    Swapped arm electrodes are only found if leads I and V6 are present.
+    Swapped arm electrodes can be found only if leads I and V6 are present.
     """
     finite_KL = np.nan_to_num(np.asarray(x_KL, np.float32), posinf=0, neginf=0)
     mv_KL = resample(finite_KL, fs, FS).astype(np.float64)

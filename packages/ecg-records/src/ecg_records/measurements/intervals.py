@@ -1,8 +1,7 @@
-"""Measurements of an electrocardiograph: rate, P, PR, QRS, QT, QTc and axis, over all leads.
+"""Measure rate, P, PR, QRS, QT, QTc and axis over all leads, as an electrocardiograph does.
 
-A value that can't be trusted is None, and `reasons` holds the reason. Examples: two detectors disagree about
-the rate (`rate.py`), too few beats look alike, all beats and every second beat give different values, or no
-P wave recurs with every beat.
+A value that can't be trusted is None, and `reasons` holds the reason. For example, two detectors disagree
+about the rate (`rate.py`), too few beats are similar, or no P wave precedes every beat.
 
 Shapes: K leads, L samples, N beats, B samples of a beat.
 """
@@ -40,53 +39,57 @@ from ecg_records.signal.hum import without_hum
 from ecg_records.signal.samples import resample
 
 AGREE_MS, AGREE_DEGREES = {"p": 40, "pr": 30, "qrs": 20, "qt": 40}, 30
-"""Largest difference between two values of the same record. Noise gives larger differences."""
+"""Maximum difference between two measurements of the same value in a record. If noise causes a larger
+difference, the value is dropped."""
 PLAUSIBLE_MS = {"p": (40, 240), "pr": (70, 450), "qrs": (50, 240), "qt": (200, 700)}
 P_RETURNS = 0.75
-"""Least median correlation between the stretches before the QRS complexes if they hold P waves.
+"""Minimum median correlation between the signals before the QRS complexes. A lower correlation means that
+there are no P waves.
 
-In PTB-XL, 98 % of the records in sinus rhythm lie above it, and 97 % in atrial fibrillation lie below.
+In PTB-XL, 98 % of the records in sinus rhythm are above this limit, and 97 % of the records in atrial
+fibrillation are below.
 """
 T_AFTER = round(0.04 * FS)
-"""Samples after the end of QRS from which the T wave's axis is read."""
+"""Samples after the end of QRS at which the T wave starts for its axis."""
 QT_OF_RR = 0.8
-"""Largest QT as a share of the mean cycle. A later "T end" is a U wave, a P wave or fibrillation."""
+"""Maximum QT as a share of the mean RR interval. A later "end of T" is a U wave, a P wave or fibrillation."""
 PR_OF_RR = 0.7
-"""Largest PR as a share of the cycle. An earlier "P wave" belongs to the previous beat."""
+"""Maximum PR as a share of the RR interval. An earlier "P wave" belongs to the previous beat."""
 IRREGULAR = 0.08
-"""Largest median step between successive cycles in a regular rhythm, as a share of the median cycle."""
+"""Maximum median difference between successive RR intervals in a regular rhythm, as a share of the median RR
+interval."""
 P_ROOM_S = 0.3
-"""Least time between the end of T and the next QRS complex. If there is less, a P wave may begin on T."""
+"""Minimum time between the end of T and the next QRS complex. With less time, a P wave may start on T."""
 COMPLEX, P_WAVE = slice(BEFORE - 30, BEFORE + 40), slice(BEFORE - 100, BEFORE - 15)
 OPPOSITE_QRS, OPPOSITE_P = -0.5, -0.3
-"""Correlations of lead I with its neighbour V6. With swapped arms, both lie far below zero.
+"""Maximum correlations of lead I with V6 if the arm electrodes are swapped, for QRS and P.
 
-The limits were chosen on 300 normal records of PTB-XL. On 905 records they flag no record as recorded, and
-96 % after swapping the arms.
+The limits were chosen on 300 normal records of PTB-XL. On 905 further records they flag no
+recording as it is, and 96 % of the recordings after the arms are swapped.
 """
 PReason = Literal["no_p", "irregular_no_p", "p_on_t"]
 Reason = Literal[
     RateReason, PReason, AtrialReason, TReason, "unseen", "unsteady", "two_shapes", "no_spike", "swapped_arms"
 ]
-"""Why a value is None. The reasons of `RateReason` concern the rate.
+"""Reason why a value is None. `RateReason` lists the reasons that concern the rate.
 
-- `no_p`: no P wave recurs, in a regular rhythm.
-- `irregular_no_p`: no P wave recurs, in an irregular rhythm, as in atrial fibrillation.
+- `no_p`: the rhythm is regular, but no P wave precedes every beat.
+- `irregular_no_p`: the rhythm is irregular and no P wave precedes every beat, as in atrial fibrillation.
 - `p_on_t`: the P wave lies on the previous T wave.
-- `flutter`: waves follow each other as in flutter.
-- `fast_wide`: a fast rhythm with wide complexes.
-- `flat_t`: the T wave is too flat to be seen.
-- `ends_apart`: two methods place the end of T differently (`t_end.py`).
-- `unseen`: the start or end of the wave can't be seen.
-- `unsteady`: all beats and every second beat give different values.
-- `two_shapes`: beats of two shapes, about equally frequent, give different values.
-- `no_spike`: the record is coded as paced but has no spike. Only the record page uses this reason.
-- `swapped_arms`: the arm electrodes are swapped. This changes no interval.
+- `flutter`: atrial waves repeat as fast as flutter waves.
+- `fast_wide`: the rhythm is fast with wide QRS complexes.
+- `flat_t`: the T wave is too flat to measure.
+- `ends_apart`: two methods disagree about the end of T (`t_end.py`).
+- `unseen`: the start or end of the wave isn't visible.
+- `unsteady`: different beats of the record give different values.
+- `two_shapes`: beats have two shapes that are about equally frequent and give different values.
+- `no_spike`: the record is coded as paced but has no pacemaker spike. Only the record page uses this reason.
+- `swapped_arms`: the arm electrodes are swapped. The axis is None, and intervals are not affected.
 """
 
 
 class Measurements(NamedTuple):
-    """Measured intervals in ms, rate per minute and axes in degrees (−180 to 180). None if not measurable."""
+    """Intervals in ms, rates per minute and axes in degrees (−180 to 180). Unmeasurable values are None."""
 
     rate: float | None = None
     p: float | None = None
@@ -101,12 +104,12 @@ class Measurements(NamedTuple):
     reasons: Mapping[str, Reason] = {}
     """Reason for each value that is None, by the name of the value."""
     usual_rate: float | None = None
-    """Median rate per minute. `rate` is the mean, which a run or a pause changes."""
+    """Median rate per minute. Unlike the mean `rate`, it ignores a pause or a short run of fast beats."""
     longest_cycle: float | None = None
-    """Longest time between two beats in ms."""
+    """Longest RR interval in ms."""
 
     def qtc(self, formula: str = "fridericia") -> float | None:
-        """Return QT at 60/min by `fridericia`, `framingham` or `bazett` (too long for fast hearts)."""
+        """Return QT corrected to 60/min by `fridericia`, `framingham` or `bazett` (too long if fast)."""
         if self.qt is None or not self.rate:
             return None
         rr = 60 / self.rate
@@ -119,14 +122,14 @@ class Measurements(NamedTuple):
 
 
 def measure(x_KL: NDArray[np.floating], fs: float, leads: Sequence[str]) -> Measurements:
-    """Measure a record in mV with any leads. The axis needs I and aVF."""
+    """Measure a record in mV with any leads. The axis needs leads I and aVF."""
     return measure_aligned(*aligned_beats(x_KL, fs, leads))
 
 
 def aligned_beats(
     x_KL: NDArray[np.floating], fs: float, leads: Sequence[str]
 ) -> tuple[AlignedBeats, list[str]]:
-    """Return the aligned beats of a record in mV, without mains hum, and the lead names in row order."""
+    """Return the aligned beats of a record in mV without mains hum, and the names of their rows."""
     x_KL = resample(np.nan_to_num(np.asarray(x_KL, np.float32), posinf=0, neginf=0), fs, FS)
     order = sorted(range(len(leads)), key=lambda row: (leads[row].strip().lower() not in ("i", "ii"), row))
     aligned = beats(without_hum(x_KL.astype(np.float64), FS), order)
@@ -134,10 +137,10 @@ def aligned_beats(
 
 
 def measure_aligned(aligned: AlignedBeats, leads: Sequence[str]) -> Measurements:
-    """Measure aligned beats and drop the values that a second method contradicts.
+    """Measure aligned beats, and drop every value that a second method contradicts.
 
-    If a single lead other than V1 makes QRS longer, that lead is used only for the axis. In a right bundle
-    branch block, V1 may have a late R', while all other leads are slow.
+    If a single lead other than V1 makes QRS much longer, the lead is used only for the axis. V1 is an
+    exception, because it may have a late R' in a right bundle branch block while all other leads are slow.
     """
     loose = deciding_lead(aligned.median_KB) if aligned.alike_N.sum() >= LEAST_BEATS else None
     if loose is not None and leads[loose].strip().lower() != "v1":
@@ -164,7 +167,7 @@ def _measure_and_doubt(aligned: AlignedBeats, leads: Sequence[str]) -> Measureme
 
 
 def _doubted(measured: Measurements, aligned: AlignedBeats, ends: Boundaries) -> Measurements:
-    """Drop the values that a second method contradicts, and replace the rate by the mean rate."""
+    """Drop every value that a second method contradicts, and replace the median rate by the mean rate."""
     if measured.rate is not None:
         rate = mean_rate(aligned)
         measured = measured._replace(
@@ -191,10 +194,14 @@ def _doubted(measured: Measurements, aligned: AlignedBeats, ends: Boundaries) ->
 def measure_beats(
     aligned: AlignedBeats, leads: Sequence[str], boundaries: Boundaries | None = None
 ) -> Measurements:
-    """Measure intervals and axes of aligned beats. `leads` names their rows.
+    """Measure intervals and axes of aligned beats, without a check by a second method.
 
-    `boundaries` are the boundaries of the median beat if they are already known. No value is compared with a
-    second method, as in the features that classifiers were fitted on (`measured.py`).
+    Existing classifiers were fitted on features without this check (`measured.py`).
+
+    Args:
+        aligned: the beats.
+        leads: names of their rows.
+        boundaries: boundaries of the median beat, if known.
     """
     names = [name.strip().lower() for name in leads]
     doubt = "few_beats" if len(aligned.peaks_N) < LEAST_BEATS else rate_doubt(aligned)
@@ -228,9 +235,9 @@ def measure_beats(
 def _apart(
     aligned: AlignedBeats, leads: Sequence[str], values: Mapping[str, float], axis: float | None
 ) -> list[str]:
-    """Return the names of the values that beats of a second shape don't share.
+    """Return the names of the values that differ for beats of the second shape.
 
-    Empty if the second shape is ectopic: early and wider.
+    The result is empty if the second shape is ectopic, which means early and wider.
     """
     other_KB = median_beat(aligned.windows(aligned.others_N))
     lengths, other_axis = _lengths(delineate(other_KB, aligned.rr)), _qrs_axis(other_KB, leads)
@@ -244,10 +251,10 @@ def _apart(
 def _intervals(
     ends: Boundaries, aligned: AlignedBeats, cycle: float
 ) -> tuple[dict[str, float], dict[str, Reason]]:
-    """Return each interval, or the reason why it is None.
+    """Return the measured intervals, and reasons for the missing intervals.
 
-    An interval is measured on all beats and on both halves (every second beat). The result is the median of
-    the three if two of them agree.
+    Each interval is measured three times: on all beats, on the even beats and on the odd beats. The result is
+    the median if two of the three measurements agree.
     """
     windows_NKB = aligned.windows_NKB
     halves = [delineate(median_beat(windows_NKB[first::2]), aligned.rr) for first in (0, 1)]
@@ -274,7 +281,7 @@ def _intervals(
 
 
 def _p_missing(ends: Boundaries, aligned: AlignedBeats) -> Reason:
-    """Return the reason why no P wave recurs with every beat."""
+    """Return the reason why no P wave precedes every beat."""
     rr = np.diff(aligned.found_N)
     if np.median(abs(np.diff(rr))) > IRREGULAR * np.median(rr):
         return "irregular_no_p"
@@ -283,7 +290,7 @@ def _p_missing(ends: Boundaries, aligned: AlignedBeats) -> Reason:
 
 
 def _lengths(ends: Boundaries) -> dict[str, float]:
-    """Return the intervals in ms. NaN if a wave wasn't found."""
+    """Return the intervals in ms, NaN if a boundary is unknown."""
     samples = {
         "p": ends.p_off - ends.p_on,
         "pr": ends.qrs_on - ends.p_on,
@@ -294,14 +301,14 @@ def _lengths(ends: Boundaries) -> dict[str, float]:
 
 
 def _p_returns(windows_NKB: Floats, ends: Boundaries) -> bool:
-    """Return whether the signal at the position of the P wave is similar before every beat."""
+    """Return whether the signal at the position of the P wave is similar in all beats."""
     if not math.isfinite(ends.p_on):
         return False
     begin, end = max(0, BEFORE + int(ends.p_on) - 10), BEFORE + int(ends.qrs_on) - 4
-    whole_NKB = windows_NKB[np.isfinite(windows_NKB[:, :, :BEFORE]).all((1, 2))]
-    if len(whole_NKB) < LEAST_BEATS:
+    complete_NKB = windows_NKB[np.isfinite(windows_NKB[:, :, :BEFORE]).all((1, 2))]
+    if len(complete_NKB) < LEAST_BEATS:
         return False
-    x_NKB = low_pass(np.nan_to_num(whole_NKB), P_HZ)[:, :, begin:end]
+    x_NKB = low_pass(np.nan_to_num(complete_NKB), P_HZ)[:, :, begin:end]
     x_NKB -= x_NKB.mean(2, keepdims=True)
     pairs = zip(x_NKB, _medians_of_others(x_NKB), strict=True)
     return bool(
@@ -310,9 +317,10 @@ def _p_returns(windows_NKB: Floats, ends: Boundaries) -> bool:
 
 
 def _medians_of_others(x_NKB: Floats) -> Floats:
-    """Return for each beat the median over all other beats, [N, K, B], with a single sort."""
+    """Return the median over all other beats for each beat, [N, K, B], with a single sort."""
     sorted_NKB, n_others = np.sort(x_NKB, axis=0), len(x_NKB) - 1
-    ranks = (n_others - 1) // 2, n_others // 2  # the middle two, or one twice; 1 higher past the beat itself
+    # Ranks of the median without the beat itself. Ranks above the beat's own rank are higher by one.
+    ranks = (n_others - 1) // 2, n_others // 2
     low, high = (
         np.where(x_NKB <= sorted_NKB[rank], sorted_NKB[rank + 1], sorted_NKB[rank]) for rank in ranks
     )
@@ -320,14 +328,14 @@ def _medians_of_others(x_NKB: Floats) -> Floats:
 
 
 def _qrs_axis(beat_KB: Floats, names: Sequence[str]) -> float | None:
-    """Return the frontal axis of the net QRS area above the level before QRS."""
+    """Return the frontal axis of QRS, from its net area relative to the level before QRS."""
     half = round(0.05 * FS)
     complex_KB = beat_KB[:, BEFORE - 2 * half : BEFORE + half]
     return _direction(complex_KB[:, half:] - np.median(complex_KB[:, :half], axis=1, keepdims=True), names)
 
 
 def _axis(beat_KB: Floats, names: Sequence[str], begin: float, end: float) -> float | None:
-    """Return the frontal axis of a wave's net area above the line between its ends."""
+    """Return the frontal axis of a wave, from its net area relative to the line between its ends."""
     if not (math.isfinite(begin) and math.isfinite(end) and end - begin >= 2):
         return None
     wave_KB = beat_KB[:, max(0, BEFORE + round(begin)) : BEFORE + round(end) + 1]
@@ -336,9 +344,9 @@ def _axis(beat_KB: Floats, names: Sequence[str], begin: float, end: float) -> fl
 
 
 def _direction(wave_KB: Floats, names: Sequence[str]) -> float | None:
-    """Return the angle in degrees of the area in I and aVF, whose units differ by 2/√3.
+    """Return the angle of a wave's area in degrees, or None if lead I or aVF is missing or zero.
 
-    None if I or aVF is missing or zero.
+    aVF is multiplied by 2/√3, because augmented leads have a smaller unit than lead I.
     """
     if not {"i", "avf"} <= set(names) or not wave_KB[[names.index("i"), names.index("avf")]].any(1).all():
         return None

@@ -1,7 +1,7 @@
-"""Hand-crafted features: intervals, and the distribution and spectrum of each lead, 258 values.
+"""Compute 258 hand-crafted features: rhythm, intervals, and distribution, spectrum and waves of each lead.
 
-Intervals come from `intervals.py`. Heights are read from the median beat, between the ends of its waves. A
-value that can't be measured is zero. For intervals, a second feature marks whether the value is known.
+Intervals come from `intervals.py`. Heights of waves are measured on the median beat. A feature that can't be
+measured is zero. For each interval, a second feature is 1 if the interval is known.
 
 Shapes: C leads, K leads of the input, L samples at 500 Hz, H frequencies, E bands, N beats, B samples of a
 beat, F values, V values of a lead.
@@ -20,7 +20,8 @@ from ecg_records.measurements.rate import LEAST_BEATS
 from ecg_records.signal.leads import LEADS
 
 VERSION = 3
-"""Version of the features. It rises if `measure` changes its values, so that stored values aren't reused."""
+"""Version of the features. Increase it when `measure` changes its values, so that stored values aren't
+reused."""
 PERCENTILES = (1, 5, 25, 50, 75, 95, 99)
 BANDS_HZ = (0.5, 2, 5, 10, 20, 40, 80)
 INTERVALS = ("p", "pr", "qrs", "qt")
@@ -29,20 +30,23 @@ HEIGHTS = 6
 ST_LEVEL_S = 0.06
 """Seconds after the end of QRS at which the ST level is read."""
 BAZETT = (60, 100)
-"""Rates per minute between which QTc is Bazett's, because existing classifiers were fitted on it."""
+"""Rates per minute between which QTc uses Bazett's formula, because existing classifiers were fitted on
+it."""
 LEAST_S = 0.3
-"""Least seconds of a recording. A shorter recording has no beats to compare."""
+"""Minimum length of a recording in s. No beats are searched in a shorter recording."""
 Floats = NDArray[np.float64]
 OF_RHYTHM, OF_INTERVALS = 7, 11
-"""Numbers of values per record: from RR intervals, and from intervals and axis."""
+"""Numbers of features per record: from RR intervals, and from intervals and axis."""
 WIDTH = len(LEADS) * (len(PERCENTILES) + 1 + len(BANDS_HZ) - 1 + HEIGHTS) + OF_RHYTHM + OF_INTERVALS
 """Number of features, F."""
 
 
 def measure(signal_CL: NDArray[np.float32], absent_C: NDArray[np.bool_] | None = None) -> Floats:
-    """Return the features of a record in mV, float64 [F], always finite.
+    """Return the features of a record, float64 [F], always finite.
 
-    An absent lead (zero in the signal) gets the means over the other leads.
+    Args:
+        signal_CL: the twelve leads in mV.
+        absent_C: absent leads, which are zero in the signal. Their features are means over the other leads.
     """
     x_CL = signal_CL.astype(np.float64)
     there = x_CL if x_CL.shape[1] >= LEAST_S * FS else np.zeros((len(LEADS), round(FS)))
@@ -62,13 +66,13 @@ def measure(signal_CL: NDArray[np.float32], absent_C: NDArray[np.bool_] | None =
 
 
 def _distribution(x_CL: Floats) -> Floats:
-    """Return each lead's percentiles around its median, and its standard deviation: [V, C]."""
+    """Return each lead's percentiles relative to its median, and its standard deviation: [V, C]."""
     level_VC = np.percentile(x_CL, (50, *PERCENTILES), axis=1)
     return np.concatenate([level_VC[1:] - level_VC[:1], x_CL.std(axis=1)[None]])
 
 
 def _spectrum(x_CL: Floats) -> Floats:
-    """Return the log power per band and lead, [E, C]."""
+    """Return the logarithm of the power per band and lead, [E, C]."""
     hz, power_CH = welch(x_CL, fs=FS, nperseg=min(2 * FS, x_CL.shape[1]))
     power_EC = [power_CH[:, (hz >= low) & (hz < high)].sum(axis=1) for low, high in pairwise(BANDS_HZ)]
     return np.asarray(np.log(np.add(power_EC, 1e-9)), np.float64)
@@ -77,7 +81,8 @@ def _spectrum(x_CL: Floats) -> Floats:
 def _rhythm(peaks: Floats) -> Floats:
     """Return the number of beats and statistics of the RR intervals in s.
 
-    The statistics are mean, standard deviation, shortest, longest, RMSSD and the share of steps above 50 ms.
+    The statistics are mean, standard deviation, minimum, maximum, RMSSD, and the share of successive
+    differences above 50 ms.
     """
     rr = np.diff(peaks) / FS
     if len(rr) < 2:
@@ -88,7 +93,7 @@ def _rhythm(peaks: Floats) -> Floats:
 
 
 def _intervals(measured: intervals.Measurements) -> Floats:
-    """Return intervals and QTc in s (0 if unknown), whether each is known, and the axis as a direction."""
+    """Return intervals and QTc in s (0 if unknown), flags of known intervals, and the axis as a vector."""
     lengths = [getattr(measured, name) for name in INTERVALS]
     usual = BAZETT[0] <= (measured.rate or 0) <= BAZETT[1]
     qtc = measured.qtc("bazett" if usual else "fridericia")
@@ -99,7 +104,7 @@ def _intervals(measured: intervals.Measurements) -> Floats:
 
 
 def _heights(beat_CB: Floats, ends: delineation.Boundaries) -> Floats:
-    """Return the heights of the median beat's waves above the PR baseline, [6, C]."""
+    """Return the heights of the median beat's waves relative to the PR baseline, [6, C]."""
     on, off = (median_beat.BEFORE + round(end) for end in (ends.qrs_on, ends.qrs_off))
     above_CB = beat_CB - beat_CB[:, on - 5 : on + 1].mean(1, keepdims=True)
     qrs_CB = above_CB[:, on : off + 1]
@@ -117,14 +122,14 @@ def _heights(beat_CB: Floats, ends: delineation.Boundaries) -> Floats:
 
 
 def _between(x_CB: Floats, start: float, end: float) -> Floats:
-    """Return the samples of a wave. Empty if its start or end isn't known."""
+    """Return the samples of a wave, or no samples if its start or end is unknown."""
     if not (math.isfinite(start) and math.isfinite(end)):
         return x_CB[:, :0]
     return x_CB[:, median_beat.BEFORE + round(start) : median_beat.BEFORE + round(end) + 1]
 
 
 def _largest(x_CB: Floats) -> Floats:
-    """Return each lead's value farthest from zero, or zero without samples."""
+    """Return each lead's value farthest from zero, or zero if there are no samples."""
     if not x_CB.shape[1]:
         return np.zeros(len(x_CB))
     return np.take_along_axis(x_CB, abs(x_CB).argmax(1)[:, None], 1)[:, 0]
