@@ -187,7 +187,7 @@ def test_without_room_to_unpack_a_file_nothing_is_quarantined(tmp_path, monkeypa
     np.savez_compressed(tmp_path / "clinic.npz", x=beats(2))
     full = Mock(side_effect=OSError(errno.ENOSPC, "No space left on device"))
     monkeypatch.setattr(lazy_array, "TemporaryFile", full)
-    problem = r"clinic\.npz: the disk has too little space to unpack it\. Free disk space, or set TMPDIR"
+    problem = r"clinic\.npz: can't be unpacked: the disk is full\. Free disk space, or set TMPDIR"
     with pytest.raises(OutputError, match=problem):
         prepare([tmp_path / "clinic.npz"], tmp_path / "corpus", layout=Layout(fs=500), jobs=1)
     assert not (tmp_path / "corpus" / "corpus.json").exists()

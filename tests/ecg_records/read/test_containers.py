@@ -216,7 +216,7 @@ def test_groups_in_groups_beyond_all_reason_are_refused_at_once(tmp_path):
         file["g/itself"] = file["/"]
     with pytest.raises(InputError, match="nested at most 32 deep"):
         ArrayFile(tmp_path / "deep.h5", Layout(500))
-    assert ArrayFile(tmp_path / "circle.h5", Layout(500)).one
+    assert ArrayFile(tmp_path / "circle.h5", Layout(500)).is_single
 
 
 def test_a_cell_too_long_to_be_decoded_is_refused(tmp_path):

@@ -1,6 +1,6 @@
-"""Files, millivolts and milliseconds: read ECGs of any common format, and measure them.
+"""Read ECGs from files of any common format, and measure them.
 
-The names in `__all__` load on first use, so that `import ecg_records` stays light.
+The names in `__all__` are imported on first use, so that `import ecg_records` is fast.
 
 Example:
     >>> import ecg_records
@@ -45,7 +45,7 @@ _HOMES = {
 
 
 def __getattr__(name: str) -> Any:
-    """Fetch a public name from its home (PEP 562)."""
+    """Import a public name from its module on first use (PEP 562)."""
     if name in _HOMES:
         return getattr(import_module(_HOMES[name]), name)
     suggestion = import_module("ecg_base").suggest(name, __all__, "dir(ecg_records) lists the names")
@@ -53,5 +53,5 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    """Return the public names, for completion."""
+    """Return the public names, for tab completion."""
     return sorted(__all__)

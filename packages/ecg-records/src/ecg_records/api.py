@@ -23,7 +23,13 @@ if TYPE_CHECKING:
 
 
 class Scanned(NamedTuple):
-    """Record of a folder, with its path in the folder, or the error that explains why it can't be read."""
+    """A record found in a folder.
+
+    Attributes:
+        path: Path of the record in the folder.
+        record: The record, or None if it can't be read.
+        error: The reason if the record can't be read.
+    """
 
     path: str
     record: Record | None
@@ -35,10 +41,10 @@ class Measured(NamedTuple):
 
     Attributes:
         rate: Beats per minute.
-        pr, qrs, qt, qtc: Intervals in ms; QTc by Fridericia's formula.
+        pr, qrs, qt, qtc: Intervals in ms. QTc uses Fridericia's formula.
         axis: Frontal QRS axis in degrees, −180 to 180.
         paced: Whether pacemaker spikes precede most beats.
-        reasons: Why a value is None, by its name. `measurements.intervals.Reason` explains the words.
+        reasons: The reason for each value that is None. `measurements.intervals.Reason` explains the reasons.
     """
 
     rate: float | None
@@ -62,14 +68,15 @@ def read(
     """Read a record from a file, or from a folder with a single record.
 
     Args:
-        path: File of any supported format (for WFDB, the header), or an address such as `s3://bucket/ecg.dcm`.
+        path: File of any supported format (for WFDB, the header), or an address such as
+            `s3://bucket/ecg.dcm`.
         layout: Sampling rate, leads and units of a plain array, such as an `.npy` file.
-        seconds: Length of the part to read. The whole recording if None.
+        seconds: Length of the part to read. If None, the whole recording is read.
         start: Beginning of the part, in seconds.
-        leads: Standard leads of signals with other names, such as `{"MLII": "II"}`.
+        leads: Standard lead for each signal with another name, such as `{"MLII": "II"}`.
 
     Raises:
-        RecordError: If the record can't be used; `reason` names the cause in a word.
+        RecordError: If the record can't be used. Its `reason` is a short name of the cause.
         InputError: If the path doesn't exist or can't be read.
         UsageError: If there are several records, or the array needs another layout.
 
@@ -100,7 +107,7 @@ def scan(folder: str | Path, layout: Layout | None = None) -> Iterator[Scanned]:
     return (_scanned(candidate) for candidate in found)
 
 
-@np.errstate(under="ignore")  # even if numpy.seterr raises it, a tiny number becomes 0
+@np.errstate(under="ignore")  # tiny numbers become 0, even if the caller has set numpy to raise
 def measure(record: Record) -> Measured:
     """Measure rate, intervals and axis on the record's median beat. The axis needs leads I and aVF."""
     found = intervals.measure(record.signals, record.fs, record.leads)
@@ -120,11 +127,14 @@ def delineate(record: Record) -> "pd.DataFrame":
 
     Columns:
         r: R-peak.
-        p_on, p_off, qrs_on, qrs_off, t_off: Ends of the waves over all leads. NaN at the record's ends, and
-            if `measure` has no such interval. `p_on` and `p_off` are also NaN for beats of another shape.
+        p_on, p_off, qrs_on, qrs_off, t_off: Onsets and ends of the waves over all leads. NaN if the wave
+            extends beyond the record, or if `measure` returns no such interval. `p_on` and `p_off` are also
+            NaN for beats of another shape.
         rr: Time since the previous beat.
-        shape: `usual`, `other`, or `second` if another shape is about as frequent.
-        p_safe: False. P waves of single beats are too low to be reliable; `measure` uses the median beat.
+        shape: `usual`, or `other` for a different shape. `second` if the different shape is about as frequent
+            as the usual shape.
+        p_safe: Always False, because P waves of single beats are too low to be reliable. `measure` uses the
+            median beat instead.
 
     Example:
         >>> import numpy

@@ -1,4 +1,7 @@
-"""Comments of WFDB headers, and the `#Dx` comment of CinC: SNOMED-CT codes, or CPSC2018 labels."""
+"""Parse the comments of WFDB headers, and the diagnostic codes in the `#Dx` comment of the CinC Challenges.
+
+The comment holds SNOMED CT codes, or labels of CPSC2018.
+"""
 
 import re
 from dataclasses import dataclass
@@ -17,13 +20,14 @@ CPSC_LABELS = {
     "STD": "429622005",
     "STE": "164931005",
 }
-"""Nine labels of CPSC2018, with the codes that the official Dx map uses for its records (column CPSC)."""
+"""The nine labels of CPSC2018, with their codes in column CPSC of the Challenge's official table
+`Dx_map.csv`."""
 
 NO_DIAGNOSIS = "no diagnosis"
 """Note on a record without codes."""
 
 _LONGEST_WORD = 1 << 5
-"""Most characters of a malformed code that a note repeats."""
+"""Maximum number of characters of a malformed code in a note."""
 
 _SCTID = re.compile(r"[1-9]\d{5,17}")
 _LINE_END = re.compile(r"\r\n?|\n")
@@ -37,7 +41,7 @@ class Diagnoses:
     Attributes:
         codes: Codes in file order without duplicates.
         notes: Notes on codes that were translated or ignored.
-        words: Texts between the commas, without duplicates, whether or not they are codes.
+        words: Everything between the commas, without duplicates, whether or not it is a code.
     """
 
     codes: tuple[str, ...]
@@ -46,7 +50,7 @@ class Diagnoses:
 
 
 def header_lines(text: str) -> list[str]:
-    r"""Return the stripped lines of a WFDB header, without blank lines. LF or CR ends a line.
+    r"""Return the stripped lines of a WFDB header, without blank lines. Lines end in LF, CR LF or CR.
 
     Example:
         >>> header_lines("a 12 500 5000\r\n\n  #Dx: 164889003 ")
@@ -58,7 +62,7 @@ def header_lines(text: str) -> list[str]:
 def header_comments(text: str) -> dict[str, str]:
     r"""Return the ``# key: value`` comments of a WFDB header by lower-case key.
 
-    Among equal keys, the first comment counts.
+    If a key occurs several times, its first comment is returned.
 
     Args:
         text: Text of a WFDB header.
@@ -110,7 +114,8 @@ def diagnoses(text: str) -> Diagnoses:
 def codes_in_headers(folder: Path) -> tuple[tuple[str, ...], ...]:
     """Return the codes in each WFDB header below a folder, in the order of the headers' paths.
 
-    CPSC2018 labels become codes. Other words stay unchanged, so that they can be counted.
+    Labels of CPSC2018 become codes. Other words that aren't codes are returned unchanged, so that they can be
+    counted.
 
     Raises:
         InputError: If there is no header, or a header can't be read.

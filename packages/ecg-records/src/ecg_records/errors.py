@@ -1,4 +1,4 @@
-"""Errors of records and of folders of records. `Reason` names what makes a record unusable."""
+"""Error classes for records and for folders of records. `Reason` lists what can make a record unusable."""
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -8,7 +8,7 @@ from ecg_base import InputError
 
 
 def in_short(differences: Sequence[str], most: int = 6) -> str:
-    """Return the first `most` differences in one line, and the number of further differences.
+    """Return the first `most` differences on a line, and the number of further differences.
 
     Example:
         >>> in_short(["- edge AMI OMI", "+ node 40 Leaf LQT", "+ edge LQT Rhythm"], most=2)
@@ -19,15 +19,15 @@ def in_short(differences: Sequence[str], most: int = 6) -> str:
 
 
 class CorpusError(InputError):
-    """Error of a prepared corpus or a folder of records that can't be used."""
+    """A prepared corpus or a folder of records can't be used."""
 
 
 class SourceGoneError(CorpusError):
-    """Error of a folder of records that became unreachable. Its records were not judged."""
+    """A folder of records became unreachable. Its records may be good, so they are not rejected."""
 
 
 class RecordError(InputError):
-    """Error of an unusable record. Reports count errors by their short `reason`."""
+    """A record can't be used. `reason` is a short name of the cause, by which reports count errors."""
 
     def __init__(self, reason: str, problem: str, *, where: object = "", remedy: str = "") -> None:
         super().__init__(problem, where=where, remedy=remedy)
@@ -36,7 +36,7 @@ class RecordError(InputError):
 
 @contextmanager
 def located(where: object) -> Iterator[None]:
-    """Add `where` to a `RecordError` that is raised in the block without a place."""
+    """Add `where` to any `RecordError` from the block that doesn't have it yet."""
     try:
         yield
     except RecordError as error:
@@ -46,10 +46,10 @@ def located(where: object) -> Iterator[None]:
 
 
 class Reason(StrEnum):
-    """Reasons why a record can be unusable. A reason names the finding, not its cause."""
+    """Reasons why a record can be unusable."""
 
     # The header.
-    unreadable = "unreadable"  # not a text, or not a file
+    unreadable = "unreadable"  # not text, or not a regular file
     unavailable = "unavailable"  # temporarily unreachable in the file system, so the next run retries
     header = "header"  # not a WFDB header, or a header that contradicts itself
     multi_segment = "multi-segment"
@@ -64,7 +64,7 @@ class Reason(StrEnum):
     signal_format = "format"
     # The dataset's table.
     unlisted = "unlisted"  # the table has no row for the record
-    labels = "labels"  # the row of the record makes no sense
+    labels = "labels"  # the record's row in the table is invalid
     # The leads.
     missing_lead = "missing-lead"
     duplicated_lead = "duplicated-lead"

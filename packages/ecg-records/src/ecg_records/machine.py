@@ -1,6 +1,6 @@
-"""Measurements and statements that the electrocardiograph wrote to a file.
+"""Keep the measurements and statements that the electrocardiograph wrote to a file.
 
-Statements about who confirmed the recording are dropped, because they contain a name.
+Statements that name a person, such as "Confirmed by …", are dropped.
 """
 
 import math
@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
 MEASURED = ("rate", "p", "pr", "qrs", "qt", "qtc", "axis")
-"""First seven fields: rate in beats per minute, intervals in ms, frontal QRS axis in degrees."""
+"""The first seven fields: rate in beats per minute, intervals in ms, frontal QRS axis in degrees."""
 LONGEST_MS = 2000
 _NAMES_SOMEBODY = re.compile(
     r"\b(confirmed|read|reviewed|edited|signed|verified|ordered|referred|interpreted)( and \w+)? by\b"
@@ -19,7 +19,7 @@ _NAMES_SOMEBODY = re.compile(
 
 
 class MachineReport(NamedTuple):
-    """Measurements and statements in a file. A value is None if it is missing or was not measured."""
+    """Measurements and statements of the device. A value is None if it is missing or was not measured."""
 
     rate: float | None = None
     p: float | None = None
@@ -35,10 +35,11 @@ class MachineReport(NamedTuple):
 
     @classmethod
     def of(cls, measured: Mapping[str, object], statements: Iterable[str | None] = ()) -> "MachineReport":
-        """Build a report without placeholders: formats write 0, 29999 or `Failed` for unmeasured values.
+        """Build a report from the values of a file, without placeholders such as 0, 29999 or `Failed`.
 
-        The keys of `measured` are the field names; its values may have any type. `rr` in ms replaces a
-        missing rate.
+        Args:
+            measured: Values of any type by field name. `rr` in ms is used if the rate is missing.
+            statements: Statements of the device.
 
         Example:
             >>> MachineReport.of({"qrs": "120", "pr": "0", "axis": "300"}, ["SINUS RHYTHM", " , old "])
@@ -55,7 +56,7 @@ class MachineReport(NamedTuple):
 
 
 def number(value: object) -> float:
-    """Return a table cell as a number, also with a decimal comma. Returns NaN for other texts."""
+    """Return a table cell as a number, or NaN. A decimal comma is accepted."""
     text = str(value)
     try:
         return float(text.replace(",", ".") if text.count(",") == 1 and "." not in text else text)

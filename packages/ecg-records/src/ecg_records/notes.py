@@ -1,4 +1,4 @@
-"""Notes on a record: everything that was repaired, ignored or missing while reading."""
+"""Make notes on a record: everything that was repaired, ignored or missing while reading."""
 
 import re
 from collections.abc import Iterable
@@ -16,7 +16,7 @@ class NoteKind(StrEnum):
     bridged = "bridged"
     derived = "derived"
     hidden = "hidden"
-    # Content of the file, or what it lacks.
+    # Contents of the file, or missing contents.
     unused = "unused"  # signals or recordings that were not read
     computed = "computed"  # limb leads computed from other leads, or inverted
     timing = "timing"  # recordings or samples that were joined, shifted or sorted, or are missing
@@ -54,7 +54,8 @@ _SAVED = (
         NoteKind.codes,
     ),
 )
-"""Patterns that find a note's kind from its text, in this order. Saved indexes hold only the texts."""
+"""Patterns that find the kind of a note from its text, because saved indexes hold only texts. The first match
+counts."""
 
 
 class Note(str):
@@ -67,7 +68,7 @@ class Note(str):
     leads: tuple[str, ...]
 
     def __new__(cls, text: str, kind: NoteKind | None = None, leads: Iterable[str] = ()) -> "Note":
-        """Make a note. If `kind` is None, it is derived from the text, for example from a saved index."""
+        """Make a note. If `kind` is None, it is derived from the text, as for notes in saved indexes."""
         note = super().__new__(cls, text)
         note.kind = _kind_of(text) if kind is None else kind
         note.leads = tuple(leads)
@@ -75,7 +76,7 @@ class Note(str):
 
 
 def reported(notes: Iterable[str]) -> tuple[Note, ...]:
-    """Return the notes that a user should see: all except `FACTS`.
+    """Return the notes that a user should see: all notes except the kinds in `FACTS`.
 
     Example:
         >>> reported(["filtered to 40 Hz", "checksum differs in V6", "no diagnosis"])
@@ -97,7 +98,7 @@ def unused(names: Iterable[str]) -> tuple[Note, ...]:
 
 
 def changed(found: "Found") -> tuple[Note, ...]:
-    """Return notes on leads whose sign was changed (−aVR), and on signals read as other leads."""
+    """Return notes on leads that the file stores inverted (−aVR), and on signals read under another name."""
     notes = []
     if found.turned:
         text = f"{', '.join(found.turned)} turned round: stored as minus"

@@ -1,6 +1,6 @@
-"""Median beat of all leads over beats of the same shape, on which intervals are measured.
+"""Compute the median beat of a record, on which intervals are measured.
 
-Beats are aligned by the correlation of their slopes over all leads. Beats that don't correlate with the
+Beats are aligned by the correlation of their slopes over all leads. Beats that don't correlate with most
 other beats (ectopic beats, artefacts) are left out, as in the program MEANS (van Bemmel, Kors & van Herpen
 1990, Methods Inf Med 29:346).
 
@@ -22,26 +22,27 @@ from ecg_records.signal.filters import band, zero_phase
 
 FS = 500
 BEFORE, AFTER = 250, 325
-"""Samples of a beat before and after its R-peak. Half a second holds a PR of 400 ms, and 650 ms a long QT."""
+"""Samples of a beat before and after its R-peak: 500 ms contain a PR of 400 ms, and 650 ms contain a long
+QT."""
 BASELINE_HZ = 0.5
 QRS_HZ = 40
-"""Low-pass for finding beats that look alike. Muscle noise and mains hum lie above."""
+"""Cut-off of the low-pass filter before beats are compared. Muscle noise and mains hum have higher
+frequencies."""
 HALF, SHIFT = 40, 25
 """Samples compared on either side of an R-peak, and samples by which a peak may move during alignment."""
 NEAR, ALIKE = 0.6, 0.8
-"""Least correlations: between two beats before alignment, to choose the first template, and with the
-template after alignment."""
+"""Minimum correlation of two similar beats before alignment, which chooses the first template, and of a beat
+with the template after alignment."""
 ROUNDS = 3
 ONSET, SIMILAR = 80, 0.6
-"""Most samples from the start of an ectopic complex to its R-peak, and least share of a second shape.
+"""Maximum number of samples from the start of an ectopic complex to its R-peak, and minimum number of beats
+of a second shape.
 
-Beats of a second shape are no exception if there are at least this many, as a share of the dominant beats.
+A second shape is recorded in `others_N` only if its beats number at least `SIMILAR` times the dominant beats.
 """
 ALTERNATE, COMES_EARLY = 0.8, 0.45
-"""Least share of beats unlike the previous beat if two shapes alternate, and latest place of an ectopic beat.
-
-The place lies between the neighbours of the beat, as a share of their distance.
-"""
+"""Two shapes alternate if at least `ALTERNATE` of the beats differ from the previous beat. A beat comes early
+if it lies in the first `COMES_EARLY` of the time between its neighbours."""
 
 Floats = NDArray[np.float64]
 Shapes = tuple[NDArray[np.int64], NDArray[np.bool_], NDArray[np.bool_]]
@@ -54,32 +55,32 @@ class AlignedBeats:
     x_KL: Floats
     """The record in mV, without baseline wander."""
     peaks_N: NDArray[np.int64]
-    """Aligned R-peaks of the beats far enough from both ends of the record to be compared."""
+    """Aligned R-peaks. Beats too close to an end of the record are left out."""
     alike_N: NDArray[np.bool_]
-    """True for beats of the dominant morphology."""
+    """True for beats of the dominant shape."""
     others_N: NDArray[np.bool_]
-    """True for beats of a second morphology that is about as frequent. False throughout in most records."""
+    """True for beats of a second shape that is about as frequent. Most records have no such beats."""
     rr: float
-    """Median time between beats in seconds. NaN with fewer than two beats."""
+    """Median RR interval in s, NaN with fewer than two beats."""
     found_N: NDArray[np.int64]
-    """All R-peaks as detected, before alignment."""
+    """All detected R-peaks, before alignment."""
     next_N: NDArray[np.int64]
-    """Earliest sample at which the complex of the next beat may begin."""
+    """Earliest sample at which the QRS complex of the next beat may start."""
 
     @cached_property
     def windows_NKB(self) -> Floats:
-        """Return the windows of the beats of the dominant morphology."""
+        """Return the windows of the beats of the dominant shape."""
         return self.windows(self.alike_N)
 
     @cached_property
     def median_KB(self) -> Floats:
-        """Return the median beat of the dominant morphology."""
+        """Return the median beat of the dominant shape."""
         return median_beat(self.windows_NKB)
 
     def windows(self, chosen_N: NDArray[np.bool_]) -> Floats:
         """Return the signal around each chosen beat, [N, K, B].
 
-        Samples are NaN outside the record, and from the next beat on if that beat isn't chosen.
+        Samples outside the record are NaN. If the next beat isn't chosen, its samples are NaN as well.
         """
         padded_KL = np.pad(self.x_KL, ((0, 0), (BEFORE, AFTER)), constant_values=np.nan)
         windows_NKB = np.stack(
@@ -92,7 +93,12 @@ class AlignedBeats:
 
 
 def beats(x_KL: NDArray[np.floating], order: Sequence[int]) -> AlignedBeats:
-    """Find and align the beats of a record in mV at 500 Hz. `order` lists its rows, I and II first."""
+    """Find and align the beats of a record.
+
+    Args:
+        x_KL: signals in mV at 500 Hz.
+        order: order in which to take the rows, with leads I and II first.
+    """
     raw_KL = np.nan_to_num(np.asarray(x_KL, np.float64))[list(order)]
     found_N = rpeaks.detect_best(raw_KL, FS)
     margin = HALF + SHIFT
@@ -108,15 +114,15 @@ def beats(x_KL: NDArray[np.floating], order: Sequence[int]) -> AlignedBeats:
 
 def come_early(peaks_N: NDArray[np.int64], chosen_N: NDArray[np.bool_]) -> bool:
     """Return whether the chosen beats lie closer to the previous beat than to the next beat."""
-    place_N = (peaks_N[1:-1] - peaks_N[:-2]) / (peaks_N[2:] - peaks_N[:-2])
-    return bool(chosen_N[1:-1].any()) and float(np.median(place_N[chosen_N[1:-1]])) < COMES_EARLY
+    position_N = (peaks_N[1:-1] - peaks_N[:-2]) / (peaks_N[2:] - peaks_N[:-2])
+    return bool(chosen_N[1:-1].any()) and float(np.median(position_N[chosen_N[1:-1]])) < COMES_EARLY
 
 
 def median_beat(windows_NKB: Floats) -> Floats:
-    """Return the median over the beats' windows, [K, B].
+    """Return the median over windows of beats, [K, B].
 
-    After the last sample that any window has, the last value is repeated. A window has a sample in all leads
-    or in no lead.
+    A sample must be known in all leads of a window or in none. After the last known sample of all windows,
+    the last value is repeated.
     """
     count_B = np.isfinite(windows_NKB[:, 0]).sum(0)
     median_KB = np.zeros(windows_NKB.shape[1:])
@@ -130,12 +136,12 @@ def median_beat(windows_NKB: Floats) -> Floats:
 
 
 def low_pass(x: Floats, hertz: float) -> Floats:
-    """Filter along the last axis without delay."""
+    """Apply a low-pass filter without delay along the last axis."""
     return zero_phase(x, band(2, FS, hertz, "low"))
 
 
 def _shapes(slope_KL: Floats, peaks_N: NDArray[np.int64]) -> Shapes:
-    """Return the aligned peaks, which peaks are dominant, and which have a second, about as frequent shape.
+    """Return the aligned peaks, and flags for beats of the dominant shape and of a second shape.
 
     In a bigeminy both shapes are equally frequent. The late beats are then dominant, because the early beats
     are ectopic.
@@ -153,7 +159,7 @@ def _shapes(slope_KL: Floats, peaks_N: NDArray[np.int64]) -> Shapes:
 
 
 def _aligned(slope_KL: Floats, peaks_N: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
-    """Return each peak, moved to the best fit with the dominant complex, and whether it fits well."""
+    """Move each peak to its best fit with the dominant QRS complex, and return whether it fits well."""
     complex_LKW = sliding_window_view(slope_KL, 2 * HALF, axis=1).transpose(1, 0, 2)
     energy_L = np.convolve(np.square(slope_KL).sum(0), np.ones(2 * HALF), "valid")
     least = max(1e-18 * energy_L.max(), np.finfo(float).tiny)  # lower energies are rounding errors

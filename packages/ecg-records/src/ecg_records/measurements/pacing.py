@@ -1,4 +1,4 @@
-"""Pacing spikes: detection in several leads at once, and replacement by straight lines.
+"""Detect pacemaker spikes in several leads at once, and replace them by straight lines.
 
 Shapes: K leads, L samples, P places of spikes.
 """
@@ -10,23 +10,24 @@ from numpy.typing import NDArray
 
 AnyFloat = TypeVar("AnyFloat", bound=np.floating[Any])
 SPIKE_MV, SPIKE_UNEVEN, SPIKE_LEADS = 0.3, 0.25, 2
-"""Least height of a spike, largest unevenness of the level around it as a share of the height, and least
-leads."""
+"""Minimum height of a spike in mV, maximum change of the baseline around it as a share of the height, and
+minimum number of leads."""
 SPIKE_SIDE_S = 0.008
-"""Seconds to either side of a spike at which the signal is back at its level. No wave is as narrow."""
+"""Time in s after which the signal is back at the baseline, on either side of a spike. All waves are
+wider."""
 
 PACED_S = (-0.4, 0.02)
-"""Seconds from an R-peak between which an atrial or ventricular spike paces the beat."""
+"""Times in s relative to an R-peak between which an atrial or ventricular spike paces the beat."""
 
 
 def spike_samples(x_KL: NDArray[np.floating], fs: float) -> NDArray[np.int64]:
-    """Return the samples at which several leads stand out of a level baseline."""
+    """Return the samples of spikes, at which several leads deviate briefly from a level baseline."""
     side = max(1, round(SPIKE_SIDE_S * fs))
     if x_KL.shape[1] <= 4 * side:
         return np.zeros(0, np.int64)
     middle_KL = x_KL[:, 2 * side : -2 * side]
     before_KL, behind_KL = x_KL[:, side : -3 * side], x_KL[:, 3 * side : -side]
-    screened = slice(None, None, 2)  # in half the time; misses spikes that only the other leads have
+    screened = slice(None, None, 2)  # every second lead, for speed, although this can miss a spike
     twice_KL = before_KL[screened] + behind_KL[screened]
     twice_KL -= 2 * middle_KL[screened]
     places = np.flatnonzero((np.abs(twice_KL, out=twice_KL) > 2 * SPIKE_MV).any(0))
@@ -46,7 +47,7 @@ def spike_samples(x_KL: NDArray[np.floating], fs: float) -> NDArray[np.int64]:
 
 
 def without_spikes(x_KL: NDArray[AnyFloat], fs: float) -> NDArray[AnyFloat]:
-    """Return the signal with spikes replaced by straight lines. Without spikes it is returned unchanged."""
+    """Return the signal with straight lines in place of spikes. A signal without spikes isn't copied."""
     spikes = spike_samples(x_KL, fs)
     if not len(spikes):
         return x_KL

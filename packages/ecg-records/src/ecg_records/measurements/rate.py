@@ -1,4 +1,6 @@
-"""Heart rate, and reasons not to trust it: few or unlike beats, disagreeing detectors, steep slopes.
+"""Measure the heart rate, and find reasons not to trust it.
+
+Reasons are few or dissimilar beats, detectors that disagree, and steep slopes between beats.
 
 Shapes: C and K leads, L samples at 500 Hz, N beats, B samples of a beat.
 """
@@ -17,48 +19,49 @@ from ecg_records.signal.filters import in_band, search
 
 LEAST_BEATS = 3
 DETECTORS_AGREE = 0.15
-"""Largest relative difference between the rates of two detectors."""
+"""Maximum relative difference between the rates of two detectors."""
 RATES_NEAR, MEANS_AGREE = 0.05, 0.1
-"""Largest relative differences of mean and median rate, and of two detectors' mean rates.
+"""Maximum relative difference between mean and median rate, and between the mean rates of two detectors.
 
-The second is only checked if the first is exceeded.
+The second detector is needed only if mean and median rate differ.
 """
 LEAST_ALIKE = 0.4
-"""Least share of beats with the dominant shape. A bigeminy with an odd number of beats may lie a little below
-half."""
+"""Minimum share of beats with the dominant shape. The share may be slightly less than half in a bigeminy with
+an odd number of beats."""
 STEEPEST, STEEPER = 50, 1.3
-"""Samples from R within which a complex is steepest, and how much steeper the rest of the cycle may be."""
+"""The slope of the beat must not be more than `STEEPER` times as steep elsewhere as within `STEEPEST` samples
+of R."""
 BETWEEN_HZ, BETWEEN = 20, 0.17
-"""Low-pass in Hz, and least slope of most leads between two beats if a wide beat was missed.
+"""Cut-off of a low-pass filter, and slope between two beats that suggests a missed wide beat.
 
-The slope is a share of the slope of a complex. It is 0.19 or more in synthetic bigeminies in which half of
-the beats were missed.
+The slope is relative to the slope of a QRS complex. It is at least 0.19 in synthetic bigeminies in which half
+of the beats were missed.
 """
 OFTEN = 0.4
-"""Least share of cycles with such a wave. In a trigeminy it is every second cycle."""
+"""Minimum share of RR intervals with such a slope. In a trigeminy, it is every second interval."""
 AFTER_R_S, BEFORE_R_S, TOGETHER_S = 0.42, 0.28, 0.05
-"""Start in s after R (after T), end in s before the next R (before P), and width in s of a steep place.
+"""Slopes are searched from `AFTER_R_S` after R (behind T) to `BEFORE_R_S` before the next R (before P). Leads
+count together if they are steep within `TOGETHER_S`.
 
-T ends later in a slow heart, in proportion to the cube root of the cycle.
+At low rates T ends later, in proportion to the cube root of RR.
 """
 AS_SOON_AS_T = 0.36
-"""Seconds from a beat to the latest peak of T at 60/min (scaled by the cube root of the cycle)."""
+"""Latest peak of T in s after R at 60/min. It grows with the cube root of RR."""
 UNLIKE_CYCLES = 0.25
-"""Least relative alternation of long and short cycles if every second beat may be a T wave."""
+"""Minimum relative difference of alternating RR intervals if every second detection may be a T wave."""
 STEEP_HZ = (7, 20)
-"""Band of the second detector, lower than the first detector's.
-
-Wide ectopic beats have little above 20 Hz.
-"""
+"""Band of the second detector. It is lower than the band of the first detector, because wide ectopic beats
+have little energy above 20 Hz."""
 WEAK_IN_ALL = 0.12
-"""Least energy of a beat, as a share of a usual beat in all leads. P waves and noise have less."""
+"""Minimum energy of a beat in all leads, relative to a usual beat. P waves and noise have less energy."""
 RateReason = Literal["few_beats", "few_alike", "detectors", "steeper", "alternate", "between"]
 
 
 def beats_per_minute(peaks: NDArray[np.int64], fs: float) -> float:
-    """Return the rate of three or more beats: 60 s over the median of the means of two intervals in a row.
+    """Return the median rate of three or more beats.
 
-    So the rate of a bigeminy counts all beats, and a stretch without detected beats changes nothing.
+    The rate is 60 s divided by the median of the means of two successive RR intervals. So all beats of a
+    bigeminy count, and a stretch without detected beats has no effect.
 
     Example:
         >>> beats_per_minute(np.array([0, 250, 1000, 1250, 2000]), 500)  # 0.5 and 1.5 s in turn
@@ -69,9 +72,10 @@ def beats_per_minute(peaks: NDArray[np.int64], fs: float) -> float:
 
 
 def mean_beats_per_minute(peaks: NDArray[np.int64], fs: float) -> float:
-    """Return the rate of three or more beats: 60 s over the mean of the means of two intervals in a row.
+    """Return the mean rate of three or more beats.
 
-    So the rate of a bigeminy doesn't depend on which of its intervals comes first.
+    The rate is 60 s divided by the mean of the means of two successive RR intervals. So the rate of a
+    bigeminy doesn't depend on which interval comes first.
 
     Example:
         >>> mean_beats_per_minute(np.array([0, 500, 1000, 3000, 3500]), 500)  # a pause of 4 s
@@ -90,7 +94,7 @@ def mean_rate(aligned: AlignedBeats) -> float:
 
 
 def rate_doubt(aligned: AlignedBeats) -> RateReason | None:
-    """Return why the rate and intervals of a record can't be trusted, or None if they can."""
+    """Return the reason not to trust the rate and intervals of a record, or None."""
     if len(aligned.found_N) < LEAST_BEATS:
         return "few_beats"
     if len(aligned.alike_N) and aligned.alike_N.mean() < LEAST_ALIKE:
@@ -113,7 +117,7 @@ def _detectors_agree(aligned: AlignedBeats) -> bool:
 
 
 def _steeper_elsewhere(beat_KB: Floats, rr: float) -> bool:
-    """Return whether all leads together are steeper elsewhere in the cycle than near the detected R-peak."""
+    """Return whether the spatial velocity is higher elsewhere in the beat than near the detected R-peak."""
     slope_KB = np.gradient(low_pass(without_spikes(beat_KB, FS), QRS_HZ), axis=1)
     velocity_B = np.sqrt((slope_KB**2).sum(0))
     reach = min(BEFORE, round(rr / 2 * FS))
@@ -122,7 +126,10 @@ def _steeper_elsewhere(beat_KB: Floats, rr: float) -> bool:
 
 
 def _may_be_t_waves(aligned: AlignedBeats) -> bool:
-    """Return whether every second beat comes as early as a T wave and differs in shape or distance."""
+    """Return whether every second detection may be a T wave.
+
+    Such detections come as early as a T wave, and differ from the other detections in shape or RR interval.
+    """
     rr_s = np.diff(aligned.found_N) / FS
     if len(rr_s) < 2:
         return False
@@ -135,7 +142,7 @@ def _may_be_t_waves(aligned: AlignedBeats) -> bool:
 
 
 def _steep_between(aligned: AlignedBeats) -> bool:
-    """Return whether most leads are also steep between the beats, in at least `OFTEN` of the cycles."""
+    """Return whether most leads have a steep wave between beats, in at least `OFTEN` of the RR intervals."""
     slope_KL = abs(np.gradient(low_pass(without_spikes(aligned.x_KL, FS), BETWEEN_HZ), axis=1))
     peaks_n, reach = aligned.found_N, round(TOGETHER_S * FS) // 2
     steepest_KL = maximum_filter1d(slope_KL, 2 * reach + 1, axis=1)
@@ -149,10 +156,10 @@ def _steep_between(aligned: AlignedBeats) -> bool:
 
 
 def detect_again(raw_CL: NDArray[np.floating], fs: float) -> NDArray[np.int64]:
-    """Return R-peaks independently of `rpeaks`: Pan and Tompkins' thresholds on the energy of all leads.
+    """Detect R-peaks by a second method: Pan and Tompkins' thresholds on the joint energy of all leads.
 
-    The band and the threshold differ, and the leads don't vote. So if both detectors agree, the rate is
-    trusted.
+    This method has another frequency band and other thresholds than `rpeaks.detect_best`. So the rate is
+    trusted if both methods agree.
     """
     if raw_CL.shape[1] < SHORTEST * fs:
         return np.zeros(0, np.int64)
@@ -165,7 +172,7 @@ def detect_again(raw_CL: NDArray[np.floating], fs: float) -> NDArray[np.int64]:
 
 
 def _over_leads(energy_CL: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the squared mean over leads of the root energy [1, L], in units of each lead's own mean."""
+    """Return the joint energy of all leads, [1, L]: each lead is divided by its root mean square first."""
     root_CL = np.sqrt(np.maximum(energy_CL, 0))
     mean_C1 = np.sqrt(energy_CL.mean(1, keepdims=True))
     in_units_CL = np.divide(root_CL, mean_C1, out=np.zeros_like(root_CL), where=mean_C1 > 0)

@@ -1,7 +1,7 @@
-"""Refinement of QRS detections: each detection moves to its complex, then to the extremum of that complex.
+"""Refine the detections of QRS complexes: move each detection to the extremum of its complex.
 
-Pan–Tompkins returns the maximum of a trailing moving average, some 20–50 samples after the R-peak at 500 Hz.
-Leads of equal length are refined together, because a call per lead would cost more than the samples.
+The Pan–Tompkins detector returns the maximum of a trailing moving average, about 20 to 50 samples after the
+R-peak at 500 Hz. Leads of equal length are refined together, because a call per lead would be slow.
 
 Shapes: N leads, L samples, K detections or beats of all leads, W samples around each detection.
 """
@@ -17,23 +17,24 @@ from ecg_records.signal.filters import BAND, band, zero_phase
 from ecg_records.signal.samples import median
 
 LAG = 0.12
-"""Largest delay in seconds of the detector's moving average: its own width."""
+"""Maximum delay of the detector's moving average in s, which is the width of the average."""
 HALF_QRS = 0.05
-"""Largest distance in seconds between the energy centre and the extremum of a complex."""
+"""Maximum distance in s between the maximum energy and the extremum of a QRS complex."""
 REFRACTORY = 0.2
-"""Seconds within which two detections are the same beat (Pan & Tompkins 1985)."""
+"""Time in s within which two detections are the same beat (Pan & Tompkins 1985)."""
 T_WAVE = 0.36
 HALF_SLOPE = 0.25
-"""Seconds after a beat in which T waves lie, and their largest energy as a share of the beat's.
+"""A detection within `T_WAVE` seconds of a beat is a T wave if it has less than `HALF_SLOPE` of the beat's
+energy.
 
 A quarter of the energy is half of the slope (same source).
 """
 SLOWEST = 0.5
 WEAK = 0.04
-"""Slowest rate in beats per second, and least energy of a beat as a share of the usual energy.
+"""Lowest rate in beats per second, and minimum energy of a beat as a share of the usual energy.
 
-At the slowest rate, the strongest detections (this many per second) are beats. A detection with less than 4 %
-of their median energy is noise, because the detector learns its threshold from the first thing it sees.
+The usual energy is the median of the strongest detections, as many as there are beats at the lowest rate.
+Weaker detections are noise. They occur because the detector sets its threshold by the start of the record.
 """
 
 
@@ -44,14 +45,14 @@ def refined(
     fs: float,
     weak: float = WEAK,
 ) -> list[NDArray[np.int64]]:
-    """Return the ascending R-peaks for a detector's detections in N leads in mV.
+    """Return the ascending R-peaks of each lead from raw detections.
 
     Args:
-        answers: per lead, sample indices in any order. A beat may have several detections or none.
-        x_NL: the leads.
-        energy_NL: their `energy`.
+        answers: detected samples of each lead, in any order. A beat may have several detections or none.
+        x_NL: the leads in mV.
+        energy_NL: result of `energy` for the leads.
         fs: samples per second.
-        weak: least energy of a beat, as a share of a usual beat's energy.
+        weak: minimum energy of a beat, as a share of the usual energy.
     """
     tops = _climb(energy_NL, answers, round(LAG * fs))
     beats = [_distinct(tops_n, energy_L, fs, weak) for tops_n, energy_L in zip(tops, energy_NL, strict=True)]
@@ -59,9 +60,9 @@ def refined(
 
 
 def energy(x_NL: NDArray[np.float64], fs: float, hertz: tuple[int, int] = BAND) -> NDArray[np.float64]:
-    """Return the squared slope in a band (by default Pan and Tompkins'), averaged without delay."""
+    """Return the moving average of the squared slope, without delay, in Pan and Tompkins' band by default."""
     band_NL = zero_phase(x_NL, band(2, fs, hertz))
-    slope_NL = np.empty_like(band_NL)  # numpy.gradient, twice as steep, in half the time
+    slope_NL = np.empty_like(band_NL)  # twice the result of numpy.gradient, in half the time
     np.subtract(band_NL[:, 2:], band_NL[:, :-2], out=slope_NL[:, 1:-1])
     slope_NL[:, 0] = 2 * (band_NL[:, 1] - band_NL[:, 0])
     slope_NL[:, -1] = 2 * (band_NL[:, -1] - band_NL[:, -2])
@@ -72,7 +73,7 @@ def energy(x_NL: NDArray[np.float64], fs: float, hertz: tuple[int, int] = BAND) 
 def _climb(
     energy_NL: NDArray[np.float64], starts: Sequence[NDArray[np.int64]], reach: int
 ) -> list[NDArray[np.int64]]:
-    """Return each start, moved to the strongest sample within `reach` until none is stronger."""
+    """Move each start to the strongest sample within `reach`, and repeat until it is a local maximum."""
     rows_K, there_K = flat(starts)
     here_K = np.full_like(there_K, -1)
     around_NLW = _around(energy_NL, reach, reach + 1)
@@ -86,7 +87,7 @@ def _climb(
 def _distinct(
     beats: NDArray[np.int64], energy_L: NDArray[np.float64], fs: float, weak: float
 ) -> NDArray[np.int64]:
-    """Return each beat once, without T waves and noise."""
+    """Return the beats without duplicates, T waves and noise."""
     places = np.unique(beats)
     strengths = np.sort(energy_L[places])[::-1]
     weakest = weak * median(strengths[: max(1, round(SLOWEST * len(energy_L) / fs))]) if len(places) else 0
@@ -96,9 +97,13 @@ def _distinct(
 def unexplained(
     places: NDArray[np.int64], strength_L: NDArray[np.floating], fs: float, of_t_wave: float
 ) -> NDArray[np.int64]:
-    """Return the beats that no stronger beat nearby explains.
+    """Return the detections that are neither duplicates nor T waves of a stronger beat nearby.
 
-    A stronger beat explains the same beat and, if weaker than the share `of_t_wave`, its own T wave.
+    Args:
+        places: samples of the detections.
+        strength_L: strength at every sample.
+        fs: samples per second.
+        of_t_wave: maximum strength of a T wave, as a share of its beat's strength.
     """
     ranked = places[np.argsort(-strength_L[places], kind="stable")]
     strongest: list[tuple[int, float]] = []
@@ -115,7 +120,7 @@ def unexplained(
 def _extrema(
     x_NL: NDArray[np.float64], beats: Sequence[NDArray[np.int64]], fs: float
 ) -> list[NDArray[np.int64]]:
-    """Return each beat, moved to the largest departure of the raw lead from the median around it."""
+    """Move each beat to the sample at which the lead is farthest from its local median."""
     half, around, length = round(HALF_QRS * fs), round(REFRACTORY * fs), x_NL.shape[1]
     rows_K, beats_K = flat(beats)
     ordered_KW = np.sort(_around(x_NL, around, around, np.nan)[rows_K, beats_K], axis=1)  # NaN comes last
@@ -130,9 +135,9 @@ def _extrema(
 def _around(
     x_NL: NDArray[np.float64], before: int, behind: int, beyond: float | None = None
 ) -> NDArray[np.float64]:
-    """Return the neighbours of each sample, [N, L, before + behind].
+    """Return a window around each sample, [N, L, before + behind].
 
-    Samples past the ends have the value `beyond`, or repeat the last sample if it is None.
+    Beyond the ends of a lead, the value is `beyond`, or the nearest sample if `beyond` is None.
     """
     ends = ((0, 0), (before, behind))
     padded_NL = np.pad(x_NL, ends, "edge") if beyond is None else np.pad(x_NL, ends, constant_values=beyond)
@@ -140,12 +145,12 @@ def _around(
 
 
 def flat(places: Sequence[NDArray[np.int64]]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return the concatenated places of all leads: (lead of each place, place)."""
+    """Concatenate the detections of all leads. Return the lead and the sample of each detection."""
     counts = [len(peaks) for peaks in places]
     none = np.zeros(0, np.int64)  # for no leads at all
     return np.repeat(np.arange(len(counts)), counts), np.concatenate([none, *places])
 
 
 def by_lead(places_K: NDArray[np.int64], like: Sequence[NDArray[np.int64]]) -> list[NDArray[np.int64]]:
-    """Undo `flat`."""
+    """Split concatenated samples by lead again, with as many per lead as in `like`."""
     return np.split(places_K, np.cumsum([len(peaks) for peaks in like])[:-1]) if like else []

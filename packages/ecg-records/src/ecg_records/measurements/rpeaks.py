@@ -1,8 +1,8 @@
-"""R-peak detection, from all leads together or from a single lead as in the paper.
+"""Detect R-peaks in all leads together, or in a single lead as in the paper.
 
-The paper (§Pretraining Corpus, Signal preprocessing) runs Pan–Tompkins on raw lead I. This detector is late
-and finds nothing in its first 0.3 s (`signal/filters.py`). So it runs forwards and backwards, and each
-detection moves to the peak of its complex (`refine.py`).
+The paper (§Pretraining Corpus, Signal preprocessing) runs the Pan–Tompkins detector on raw lead I. Its
+detections are delayed, and it finds no beat in the first 0.3 s (`signal/filters.py`). So the detector runs
+forwards and backwards here, and each detection is moved to the peak of its QRS complex (`refine.py`).
 
 Shapes: C leads of one record, L samples, n beats of one lead, N leads that are processed independently.
 """
@@ -17,7 +17,7 @@ from ecg_records.measurements.refine import energy, refined
 from ecg_records.signal.filters import in_band, pan_tompkins
 
 SHORTEST = 1.0
-"""Least seconds of a signal. A shorter signal gives the filters nothing to work on."""
+"""Minimum length of a signal in s, because the filters need more samples than a shorter signal has."""
 
 
 def detect(lead_i_mV: NDArray[np.floating], fs: float, method: str = "pantompkins1985") -> NDArray[np.int64]:
@@ -26,10 +26,10 @@ def detect(lead_i_mV: NDArray[np.floating], fs: float, method: str = "pantompkin
     Args:
         lead_i_mV: [L] in mV, before any normalisation.
         fs: samples per second.
-        method: `pantompkins1985` (as in the paper) or `neurokit`, both as in NeuroKit2.
+        method: name of a detector in NeuroKit2, `pantompkins1985` (as in the paper) or `neurokit`.
 
     Returns:
-        Ascending sample indices, int64 [n]. Empty for asystole, noise without beats, NaN or a flat line.
+        Ascending sample indices, int64 [n]. The result is empty for asystole, noise, NaN or a flat line.
     """
     return detect_each(np.asarray(lead_i_mV)[None], fs, method)[0]
 
@@ -37,7 +37,7 @@ def detect(lead_i_mV: NDArray[np.floating], fs: float, method: str = "pantompkin
 def detect_each(
     leads_NL: NDArray[np.floating], fs: float, method: str = "pantompkins1985"
 ) -> list[NDArray[np.int64]]:
-    """Return the R-peaks of independent leads of equal length, faster than calling `detect` for each."""
+    """Return the R-peaks of independent leads of equal length, faster than calling `detect` for each lead."""
     x_NL = np.asarray(leads_NL, np.float64)
     if x_NL.shape[1] < SHORTEST * fs:
         return [np.zeros(0, np.int64)] * len(x_NL)
@@ -53,7 +53,7 @@ def detect_each(
 
 
 def detect_as_neurokit(leads_NL: NDArray[np.floating], fs: float) -> list[NDArray[np.int64]]:
-    """Return the R-peaks of independent leads as NeuroKit2's Pan–Tompkins detector gives them, unrefined."""
+    """Return the R-peaks of independent leads exactly as NeuroKit2's Pan–Tompkins detector returns them."""
     x_NL = np.asarray(leads_NL, np.float64)
     if x_NL.shape[1] < SHORTEST * fs:
         return [np.zeros(0, np.int64)] * len(x_NL)
@@ -63,22 +63,27 @@ def detect_as_neurokit(leads_NL: NDArray[np.floating], fs: float) -> list[NDArra
 
 
 def detect_best(raw_CL: NDArray[np.floating], fs: float) -> NDArray[np.int64]:
-    """Return the R-peaks that most leads of a record share (`coincidence.py`). This is the default detector.
+    """Return the R-peaks of a record by the default detector, which needs agreement of most leads.
 
-    `raw_CL` is in mV, before any normalisation, with leads in any order. The result is as for `detect`.
+    Args:
+        raw_CL: signals in mV before any normalisation, with leads in any order.
+        fs: samples per second.
+
+    Returns:
+        Ascending sample indices, as from `detect`.
     """
     return detect_best_each(np.asarray(raw_CL)[None], fs)[0]
 
 
 def detect_best_each(raw_NCL: NDArray[np.floating], fs: float) -> list[NDArray[np.int64]]:
-    """Return the R-peaks of several records of equal length, faster than calling `detect_best` for each."""
+    """Return the R-peaks of records of equal length, faster than calling `detect_best` for each record."""
     if raw_NCL.shape[-1] < SHORTEST * fs:
         return [np.zeros(0, np.int64)] * len(raw_NCL)
     return coincident_beats(raw_NCL, fs)
 
 
 def still_as_zero(x_NL: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the leads with constant and non-finite leads set to zero, so that no beat is found in them."""
+    """Set constant and non-finite leads to zero, so that no beat is found in them."""
     lowest_N1, highest_N1 = x_NL.min(axis=1, keepdims=True), x_NL.max(axis=1, keepdims=True)
     moves_N1 = (lowest_N1 < highest_N1) & np.isfinite(lowest_N1) & np.isfinite(highest_N1)
     return np.where(moves_N1, x_NL, 0)

@@ -1,8 +1,8 @@
-"""End of the T wave by methods that don't share their errors: all leads on single beats, and each lead.
+"""Check the end of the T wave by two further methods: on single beats, and in each lead of the median beat.
 
-The end on the median beat (`delineation.py`) is accepted if the other ends are near it. In a single lead, T
-ends when the area between its descent and a later level is largest. This needs no threshold
-(Vázquez-Seisdedos et al. 2011, doi:10.1186/1475-925X-10-77).
+The end of T on the median beat (`delineation.py`) is accepted if the other methods find similar ends. In a
+single lead, T ends at the sample that maximises the area between the descent of T and a later level. This
+method needs no threshold (Vázquez-Seisdedos et al. 2011, doi:10.1186/1475-925X-10-77).
 
 Shapes: K leads, L samples at 500 Hz, N beats, B samples of a beat, T samples that may hold the top of T.
 """
@@ -28,28 +28,37 @@ from ecg_records.measurements.median_beat import AFTER, BEFORE, FS, AlignedBeats
 
 LEAD_HZ = 20
 BEHIND_QRS, FALL, LEVEL = 30, 75, 90
-"""Samples from the end of QRS to the first possible top of T, from there to the steepest descent at most, and
-from there to the level at most."""
+"""Samples from the end of QRS to the first possible top of T, from the top to the latest steepest descent,
+and from the descent to the level."""
 TOP_EARLIER_S = 0.05
-"""Seconds from the top of T to its steepest descent."""
+"""Time in s from the top of T to its steepest descent."""
 OUTWARD = 2
-"""Samples by which readers mark the end of T after the largest area."""
+"""Samples by which cardiologists mark the end of T later than the largest area."""
 LEAST_MV, OVER_NOISE = 0.03, 5
-"""Least height of a visible T wave, in mV and in standard errors of the median beat."""
+"""Minimum height of a visible T wave, in mV and in standard errors of the median beat."""
 NEAR_MS = 40
-"""Largest distance between the ends by different methods."""
+"""Maximum difference between the ends by different methods."""
 LEADS_NEAR = 0.5
-"""Least share of the leads with a visible T wave whose own end is near."""
+"""Minimum share of leads whose own end of T is similar, among the leads with a visible T wave."""
 LONG_MS, NEARER_MS = 500, 20
-"""QTc (Fridericia) from which median beat and single beats must agree better, and their largest distance.
+"""QTc (Fridericia) from which the median beat and single beats must agree better, and their maximum
+difference.
 
-A true QTc of this length is rare. A false one often ends on a P, U or fibrillation wave, whose time varies.
+A true QTc of this length is rare. A false QTc of this length often ends on a P, U or fibrillation wave, whose
+time varies between beats.
 """
 TReason = Literal["flat_t", "ends_apart"]
 
 
 def believed_qt(qt: float, rate: float, aligned: AlignedBeats, ends: Boundaries) -> float | TReason:
-    """Return the median QT in ms of three methods, or why QT isn't accepted. `qt` is from the median beat."""
+    """Return the median QT of three methods in ms, or the reason to reject QT.
+
+    Args:
+        qt: QT on the median beat in ms.
+        rate: heart rate in beats per minute.
+        aligned: the beats.
+        ends: boundaries of the median beat.
+    """
     lead_ends_K = 1000 / FS * (_of_each_lead(aligned, ends) - ends.qrs_on)
     seen_K = np.isfinite(lead_ends_K)
     if not seen_K.any():
@@ -64,7 +73,7 @@ def believed_qt(qt: float, rate: float, aligned: AlignedBeats, ends: Boundaries)
 
 
 def _of_single_beats(aligned: AlignedBeats, ends: Boundaries) -> float:
-    """Return the median T end of single beats over all leads, in samples from R. NaN with too few beats."""
+    """Return the median end of T of single beats in samples from R, or NaN with too few beats."""
     velocity_L = gaussian_filter1d(velocity(aligned.x_KL, T_HZ), 4)
     padded_L = np.pad(velocity_L, (BEFORE, AFTER))
     beats = zip(aligned.peaks_N[aligned.alike_N], aligned.next_N[aligned.alike_N], strict=True)
@@ -78,7 +87,7 @@ def _of_single_beats(aligned: AlignedBeats, ends: Boundaries) -> float:
 
 
 def _of_each_lead(aligned: AlignedBeats, ends: Boundaries) -> Floats:
-    """Return each lead's T end on the median beat in samples from R. NaN if its T wave isn't visible."""
+    """Return each lead's end of T on the median beat in samples from R, or NaN if T isn't visible."""
     rr, beat_KB, windows_NKB = aligned.rr, aligned.median_KB, aligned.windows_NKB
     found_K = np.full(len(beat_KB), np.nan)
     first = BEFORE + int(ends.qrs_off) + BEHIND_QRS

@@ -1,4 +1,4 @@
-"""Readers of records on disk: WFDB, arrays, clinical formats and published collections.
+"""Read records from disk: WFDB, arrays, clinical formats and published data sets.
 
-`discovery` finds records. Each format and each dataset has a reader.
+`discovery` finds records. Each format and each data set has its own reader.
 """

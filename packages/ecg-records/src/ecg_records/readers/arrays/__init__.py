@@ -1,1 +1,1 @@
-"""Records in array files (npy, MATLAB, HDF5, CSV, Parquet), with a layout from the caller."""
+"""Read records from array files (npy, MATLAB, HDF5, CSV, Parquet), whose layout the user describes."""

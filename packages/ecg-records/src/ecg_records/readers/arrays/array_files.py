@@ -1,6 +1,6 @@
-"""Arrays in files, opened lazily: only the requested slices are read.
+"""Open arrays in files lazily: only the requested slices are read.
 
-NumPy, HDF5, Parquet and MATLAB files share an interface: names, shapes, and slices of the first axes.
+NumPy, HDF5, Parquet and MATLAB files have the same interface: names, shapes, and slices of the first axes.
 """
 
 import math
@@ -25,13 +25,13 @@ _numpy: Any = np.lib.format  # the module has no types
 
 
 DEEPEST, MOST_OBJECTS = 32, 10_000
-"""Most nested groups, and most objects, of an HDF5 file."""
+"""Maximum depth of nested groups, and maximum number of objects, in an HDF5 file."""
 MOST_MEMBERS = 1000
-"""Most arrays in an `.npz` file."""
+"""Maximum number of arrays in an `.npz` file."""
 LARGEST_CHUNK = 1 << 27
-"""Most bytes of a chunk of an HDF5 array. Chunks are always read whole."""
+"""Maximum size of a chunk of an HDF5 array in bytes, because a chunk is always read completely."""
 PIECE = 1 << 20
-"""Bytes to decompress at once."""
+"""Number of bytes to decompress at a time."""
 
 
 class Lazy(Protocol):
@@ -47,19 +47,19 @@ class Lazy(Protocol):
 def arrays_in(path: Path) -> Mapping[str, Lazy]:
     """Return all arrays of real numbers in a file, by name. The array of an `.npy` file is named `array`.
 
-    Nothing outside the file is read: HDF5 links are not followed, and pickled objects are ignored.
-    Raises `InputError` if the content doesn't match the file's ending.
+    Only the file itself is read: links to other HDF5 files are not followed, and pickled objects are ignored.
+    Raise `InputError` if the content doesn't match the file's ending.
     """
     try:
         return OPENERS[path.suffix.lower()](path)
-    except Exception as error:  # five libraries, each with errors of its own
+    except Exception as error:  # each of five libraries raises its own errors
         first = str(error).splitlines()[0] if str(error) else type(error).__name__
         problem = f"can't be read as {path.suffix} ({first})"
         raise InputError(problem, where=path, remedy="Check that the file is complete") from error
 
 
 def _npy(path: Path) -> dict[str, Lazy]:
-    mapped = _numpy.open_memmap(path, mode="r")  # `np.load` would advise to unpickle what isn't an array
+    mapped = _numpy.open_memmap(path, mode="r")  # the errors of `np.load` advise to unpickle other files
     return {"array": mapped} if _real(mapped.dtype) else {}
 
 
@@ -94,7 +94,7 @@ def _hdf5(path: Path) -> dict[str, Lazy]:
 
 
 def _datasets(file: h5py.File) -> Iterator[tuple[str, Any]]:
-    """Yield each dataset once, with its path. Only hard links are followed."""
+    """Yield each data set once, with its path. Only hard links are followed."""
     groups: list[tuple[str, Any, int]] = [("", file, 0)]
     visited: set[int] = set()
     while groups:
@@ -116,7 +116,7 @@ def _datasets(file: h5py.File) -> Iterator[tuple[str, Any]]:
 
 
 class _Dataset:
-    """Array of an HDF5 file. The file is open only during reads, so that it can be overwritten."""
+    """Array in an HDF5 file. The file is open only during reads, so that it can be overwritten."""
 
     def __init__(self, path: Path, name: str, shape: tuple[int, ...]) -> None:
         self._path, self._name, self.shape = path, name, shape
@@ -137,7 +137,7 @@ def _mat(path: Path) -> Mapping[str, Lazy]:
         return _level_4(path)
     if level == 1:
         return {variable.name: variable for variable in mat5.variables(path) if variable.real}
-    # v7.3 is HDF5, and MATLAB counts axes from the other end
+    # v7.3 is HDF5, and MATLAB stores axes in reverse order
     return {name: _Reversed(array) for name, array in _hdf5(path).items() if not name.startswith("#")}
 
 

@@ -1,4 +1,4 @@
-"""Layout of an array: sampling rate, leads and units."""
+"""Describe the layout of an array: sampling rate, leads and units."""
 
 import math
 from dataclasses import asdict, dataclass
@@ -29,7 +29,7 @@ class Layout:
     key: str = ""
 
     def __post_init__(self) -> None:
-        """Check the values. Raises `UsageError`."""
+        """Raise `UsageError` if a value is invalid."""
         adc, names = self.units.lower() == "adc", [name.strip().lower() for name in self.leads]
         if not (math.isfinite(self.fs) and self.fs > 0):
             raise UsageError(f"fs must be above 0 Hz, got {self.fs:g}")
@@ -39,7 +39,7 @@ class Layout:
             problem = "units=adc and gain must be given together"
             raise UsageError(problem, where="array.gain", remedy="Give gain in units per mV")
         if not names or len(set(names)) != len(names) or not all(names):
-            raise UsageError("leads must have different names, and none may be empty", where="array.leads")
+            raise UsageError("leads must have different names, and no name may be empty", where="array.leads")
 
     @property
     def per_mv(self) -> float:
@@ -47,7 +47,7 @@ class Layout:
         return self.gain if self.gain is not None else UNITS_PER_MV[self.units.lower()]
 
     def twelve(self) -> "Layout":
-        """Return the layout if it has the twelve standard leads. Raises `UsageError`."""
+        """Return the layout itself. Raise `UsageError` unless it has the twelve standard leads."""
         try:
             lead_rows(self.leads)
         except RecordError as error:

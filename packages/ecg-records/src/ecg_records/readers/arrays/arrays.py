@@ -1,10 +1,10 @@
-"""Records in plain arrays with a layout from the user.
+"""Read records from plain arrays, whose layout the user describes.
 
 `.npy`, `.npz`, HDF5, Parquet and MATLAB files hold [records, leads, samples] or [records, samples, leads], or
-a single record [leads, samples] or [samples, leads]. The axis of the leads is found by their number. Arrays
-have no codes.
+a single record [leads, samples] or [samples, leads]. The axis of the leads is the axis with as many entries
+as the layout has leads. Arrays have no diagnostic codes.
 
-Shapes: K leads as named, L samples.
+Shapes: K leads of the array, L samples.
 """
 
 import errno
@@ -32,19 +32,21 @@ from ecg_records.signal.samples import unit_in_volts
 from ecg_records.stretch import WHOLE, Stretch
 
 SLAB = 16 << 20
-"""Bytes to read at a time, because the next records are usually read next."""
+"""Number of bytes to read at a time. Records are usually read in order, so the next records come from
+memory."""
 MOST_PACKED = 10_000
-"""Most numbers per byte of a file. Recordings never compress so well, so a larger length is damaged."""
+"""Maximum number of values per byte of a file. Recordings never compress so well, so a larger array is an
+error in the header."""
 
 
 class ArrayFile:
     """Records of an array in a file.
 
     Attributes:
-        leads: Lead names in the order of the array, from the file's columns if they name leads, else from the
-            layout.
+        leads: Lead names in the order of the array. They come from the columns of the file if the columns
+            name leads, and from the layout otherwise.
         names: Names of the records, if the file has them.
-        one: Whether the whole array is a single record.
+        is_single: Whether the array is a single record.
 
     Raises:
         InputError: If the file can't be read.
@@ -68,27 +70,30 @@ class ArrayFile:
         self._unused: tuple[str, ...] = getattr(self._array, "unused", ())
         self._per_mv_K1 = np.array([[self._units(name)] for name in self.leads])
         self.names: tuple[str, ...] = getattr(self._array, "names", ())
-        self.one = len(self._array.shape) == 2
+        self.is_single = len(self._array.shape) == 2
         self._ragged: bool = getattr(self._array, "ragged", False)
         self._rows, self._cut = range(0), (slice(None), slice(None))
         self._slab: Sequence[NDArray[Any]] = ()
 
     def __len__(self) -> int:
-        return 1 if self.one else self._array.shape[0]
+        return 1 if self.is_single else self._array.shape[0]
 
     def notes(self, row: int = 0) -> tuple[Note, ...]:
-        """Return notes on changes to the rows of a record, and on columns that aren't read."""
+        """Return notes on changes to a record's samples, and on columns that aren't read."""
         clock = self._clocks[row] if row < len(self._clocks) else None
         return (*(clock.notes if clock else ()), *unused(self._unused))
 
     def _units(self, name: str) -> float:
-        """Return the number of units in a millivolt. A heading such as `I (uV)` overrides the layout."""
+        """Return the number of units per millivolt. A heading such as `I (uV)` overrides the layout."""
         label = read_label(name)
         stated = unit_in_volts(label.unit) if label else None
         return self._layout.per_mv if stated is None else stated
 
     def signal(self, row: int = 0, stretch: Stretch = WHOLE) -> tuple[NDArray[np.float32], int]:
-        """Read a record in mV, or a stretch of it: (x_KL, samples per lead in the file).
+        """Read a record or a stretch of it.
+
+        Returns:
+            The signals in mV, [K, L], and the samples per lead in the file.
 
         Raises:
             RecordError: If the row can't be read, or its shape doesn't fit the leads.
@@ -98,11 +103,11 @@ class ArrayFile:
             x, length = self._record(row, stretch)
         except RecordError:
             raise
-        except Exception as error:  # five libraries, each with errors of its own
+        except Exception as error:  # each of five libraries raises its own errors
             if getattr(error, "errno", None) == errno.ENOSPC:  # the record itself isn't damaged
                 remedy = "Free disk space, or set TMPDIR to a folder on another disk"
                 raise OutputError(
-                    "the disk has too little space to unpack it", where=self._path, remedy=remedy
+                    "can't be unpacked: the disk is full", where=self._path, remedy=remedy
                 ) from error
             raise RecordError(Reason.unreadable, f"can't be read ({error})") from error
         axis = lead_axis(x.shape, len(self.leads))
@@ -113,11 +118,11 @@ class ArrayFile:
         if length is None:
             length = x_KL.shape[1]
             x_KL = x_KL[:, stretch.samples(self._layout.fs, length)]
-        with np.errstate(invalid="ignore", over="ignore"):  # the quality rules find NaN and infinity
+        with np.errstate(invalid="ignore", over="ignore"):  # the quality rules report NaN and infinity
             return np.ascontiguousarray(x_KL.astype(np.float64) / self._per_mv_K1, np.float32), length
 
     def _record(self, row: int, stretch: Stretch) -> tuple[NDArray[Any], int | None]:
-        """Return a stretch and the record's length. If records differ in length: all of it and None."""
+        """Return a stretch and the record's length. If lengths differ, return all samples and None."""
         shape = self._array.shape[-2:]
         axis = lead_axis(shape, len(self.leads))
         if self._ragged or axis is None:
@@ -126,10 +131,16 @@ class ArrayFile:
         samples = stretch.samples(self._layout.fs, length)
         cut = (slice(None), samples) if axis == 0 else (samples, slice(None))
         size = (len(self.leads), samples.stop - samples.start)
-        return np.asarray(self._array[cut] if self.one else self._row(row, cut, size)), length
+        return np.asarray(self._array[cut] if self.is_single else self._row(row, cut, size)), length
 
     def _row(self, row: int, cut: tuple[slice, slice], shape: tuple[int, ...]) -> NDArray[Any]:
-        """Return a row from the cached slab, or read its slab. `shape` is the row's shape after `cut`."""
+        """Return a row from the cached slab of rows, which is read first if necessary.
+
+        Args:
+            row: index of the record.
+            cut: slices of the row's axes.
+            shape: shape of the row after the cut.
+        """
         if row not in self._rows or cut != self._cut:
             first_cut = all(not axis.start for axis in cut)
             count = max(1, SLAB // max(8 * math.prod(shape), 1)) if first_cut else 1
@@ -142,7 +153,7 @@ class ArrayFile:
 
 
 def is_array(path: Path) -> bool:
-    """Return whether a file is an array by its ending, and isn't a WFDB signal file or another table."""
+    """Return whether a file has an array's ending, and isn't a WFDB signal file or another table."""
     if path.suffix.lower() in delimited.ENDINGS:
         return is_regular(path) and delimited.form_of(path) is not None
     headers = (path.with_suffix(ending) for ending in (".hea", ".HEA"))
@@ -156,14 +167,14 @@ class Arrays:
     layout: Layout
 
     def in_file(self, root: Path, file: Path, source: str) -> Iterator[Candidate]:
-        """Find the records of a file below `root`. Raises as `ArrayFile` does."""
+        """Find the records of a file below `root`. Raise the same errors as `ArrayFile`."""
         array = ArrayFile(file, self.layout)
         for row in range(len(array)):
             name = array.names[row] if array.names else None
-            yield Candidate(root, file, source, self, own_name=name, row=-1 if array.one else row)
+            yield Candidate(root, file, source, self, own_name=name, row=-1 if array.is_single else row)
 
     def in_folder(self, root: Path, file: Path) -> Iterator[Candidate]:
-        """Find the records of a file in a folder. An unusable file becomes a quarantined record."""
+        """Find the records of a file in a folder. An unusable file becomes a record that fails to read."""
         source = as_text(file.parent.name)
         try:
             yield from self.in_file(root, file, source)
@@ -171,7 +182,7 @@ class Arrays:
             yield Candidate(root, file, source, self)
 
     def read(self, candidate: Candidate, stretch: Stretch = WHOLE) -> Record:
-        """Read a record. Raises `RecordError` as `read_row` does."""
+        """Read a record. Raise the same errors as `read_row`."""
         file, row = candidate.file, candidate.row
         x_KL, leads, length, notes = read_row(file, self.layout, row, stretch)
         return Record(
@@ -189,10 +200,14 @@ class Arrays:
 def read_row(
     file: Path, layout: Layout, row: int, stretch: Stretch = WHOLE
 ) -> tuple[NDArray[np.float32], tuple[str, ...], int, tuple[Note, ...]]:
-    """Read the standard leads of a record, or a stretch. If `row` is −1, the file is a single record.
+    """Read the standard leads of a record or of a stretch. If `row` is −1, the file is a single record.
 
-    Returns x_KL in mV, the lead names in the order of `LEADS`, the samples per lead in the file, and notes.
-    Raises `RecordError` if the file is unreadable, or its shape or leads don't fit.
+    Returns:
+        The signals in mV, the lead names in the order of `LEADS`, the samples per lead in the file, and
+        notes.
+
+    Raises:
+        RecordError: If the file is unreadable, or its shape or leads don't fit the layout.
     """
     try:
         array = _opened(file, layout, file.stat().st_mtime_ns, given_leads())
@@ -215,7 +230,11 @@ def read_row(
 def _opened(file: Path, layout: Layout, changed: int, leads: tuple[tuple[str, str], ...]) -> ArrayFile:
     """Open a file, and cache it for its next records.
 
-    `changed` distinguishes a new file of the same name. `leads` are the names of the enclosing `signals_as`.
+    Args:
+        file: the file.
+        layout: its layout.
+        changed: time of the last change, so that a new file of the same name isn't taken from the cache.
+        leads: lead names of the enclosing `signals_as`, because they change how the file is read.
     """
     return ArrayFile(file, layout)
 
@@ -232,10 +251,10 @@ def _chosen(arrays: Mapping[str, Lazy], layout: Layout, path: Path) -> Lazy:
     inside = in_short(names) or "no numbers"
     if layout.key and layout.key not in arrays:
         raise UsageError(f"has no array {layout.key!r}", where=path, remedy=f"It has {inside}")
-    asked = {layout.key: arrays[layout.key]} if layout.key else arrays
+    candidates = {layout.key: arrays[layout.key]} if layout.key else arrays
     fitting = [
         array
-        for array in asked.values()
+        for array in candidates.values()
         if len(array.shape) in (2, 3)
         and lead_axis(array.shape[-2:], len(getattr(array, "leads", ()) or layout.leads)) is not None
     ]
@@ -243,9 +262,9 @@ def _chosen(arrays: Mapping[str, Lazy], layout: Layout, path: Path) -> Lazy:
         return fitting[0]
     if fitting:
         problem = f"must have one array of signals, got several: {inside}"
-        raise UsageError(problem, where=path, remedy="Choose one with array.key=NAME")
+        raise UsageError(problem, where=path, remedy="Choose an array with array.key=NAME")
     problem = f"must have an array with exactly one axis of {len(layout.leads)} leads, got {inside}"
-    remedy = "Set its leads, such as array.leads=I,II; records are [leads, samples] or [samples, leads]"
+    remedy = "Set array.leads, for example to I,II. Records are [leads, samples] or [samples, leads]"
     raise UsageError(problem, where=path, remedy=remedy)
 
 
