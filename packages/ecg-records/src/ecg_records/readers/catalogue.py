@@ -1,4 +1,4 @@
-"""Catalogue of datasets: names, origins, and readers."""
+"""Load the catalogue of public data sets: names, origins, and readers."""
 
 import tomllib
 from functools import cache
@@ -11,7 +11,7 @@ from ecg_base import UsageError, suggest
 
 
 class Dataset(BaseModel):
-    """Entry of `datasets/catalogue.toml`, which explains the fields. None means unknown."""
+    """Entry of `datasets/catalogue.toml`. The file explains the fields. None means unknown."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
@@ -30,14 +30,14 @@ class Dataset(BaseModel):
 
 @cache
 def catalogue() -> dict[str, Dataset]:
-    """Return all datasets by name."""
+    """Return all data sets by name."""
     text = (files("ecg_records.readers") / "datasets" / "catalogue.toml").read_text(encoding="utf-8")
     tables = tomllib.loads(text).items()
     return {name: Dataset.model_validate({"name": name, "sources": [name]} | entry) for name, entry in tables}
 
 
 def dataset(name: str) -> Dataset:
-    """Return a dataset by name. Raises `UsageError` if it is unknown."""
+    """Return a data set by name. Raises `UsageError` if the name is unknown."""
     if name not in catalogue():
         raise UsageError(f"unknown dataset {name!r}", remedy=suggest(name, catalogue()))
     return catalogue()[name]

@@ -1,6 +1,6 @@
-"""Time columns in tables of samples, which give the order of rows, gaps, and the sampling rate.
+"""Read time columns in tables of samples. They give the order of rows, gaps, and the sampling rate.
 
-Shapes: K leads as found, L samples.
+Shapes: K leads of the file, L samples.
 """
 
 from collections.abc import Sequence
@@ -14,14 +14,14 @@ from ecg_records.errors import Reason, RecordError
 from ecg_records.notes import Note, NoteKind
 
 TIME = ("time", "time_s", "time_ms", "seconds", "timestamp", "sample", "t")
-"""Names of time columns. Without a time column, rows keep their order."""
+"""Names of time columns. If a table has no time column, its rows are taken in order."""
 RECORD = ("record", "record_id", "ecg_id", "study_id")
-"""Names of columns that name the record of a row."""
+"""Names of columns that hold the record of a row."""
 _SECONDS = {"time_s": (1.0,), "seconds": (1.0,), "time_ms": (1e-3,), "sample": ()}
 _ANY = (1.0, 1e-3, 1e-6, 1e-9)
-"""Units in seconds. A column named `time` may have any of these units, or count samples."""
+"""Possible units of a column named `time`, in seconds. The column may also count samples."""
 AGREES = 0.01
-"""Largest relative difference between the given sampling rate and the column's rate."""
+"""Maximum relative difference between the sampling rate of the layout and of the column."""
 
 
 class Clock(NamedTuple):
@@ -29,10 +29,10 @@ class Clock(NamedTuple):
 
     Attributes:
         name: Name of the column.
-        order: Row numbers in the order of time, or None if the rows are in order.
-        places: Sample of each ordered row, or None if there are no gaps.
+        order: Row numbers sorted by time, or None if the rows are sorted.
+        places: Sample of each row after sorting, or None if there are no gaps.
         length: Number of samples, including missing samples.
-        steps: Possible time steps between two rows, in seconds; () if the column counts samples.
+        steps: Possible time steps between two rows, in seconds. Empty if the column counts samples.
     """
 
     name: str
@@ -50,7 +50,7 @@ class Clock(NamedTuple):
         return tuple(Note(text, NoteKind.timing) for text in texts)
 
     def refuse_other(self, fs: float) -> None:
-        """Raise `RecordError` if a sampling rate in Hz disagrees with the column."""
+        """Raise `RecordError` if the sampling rate `fs` contradicts the column."""
         if not self.steps or any(abs(step * fs - 1) <= AGREES for step in self.steps):
             return
         step = self.steps[0]
@@ -59,22 +59,22 @@ class Clock(NamedTuple):
         raise RecordError(Reason.sampling_rate, problem, remedy=f"Set fs to {1 / step:.6g}")
 
     def arranged(self, x_LK: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return the rows in the order of time, with NaN for missing samples."""
+        """Sort the rows by time, and insert NaN for missing samples."""
         x_LK = x_LK if self.order is None else x_LK[self.order]
         if self.places is None:
             return x_LK
-        whole_LK = np.full((self.length, *x_LK.shape[1:]), np.nan)
-        whole_LK[self.places] = x_LK
-        return whole_LK
+        complete_LK = np.full((self.length, *x_LK.shape[1:]), np.nan)
+        complete_LK[self.places] = x_LK
+        return complete_LK
 
 
 def clock_of(name: str, cells: "pd.Series[str] | NDArray[np.float64]", most: int) -> Clock | None:
-    """Read a time column. Returns None if its cells give no order, because they are texts or hardly change.
+    """Read a time column. Returns None if the cells aren't times, or most cells are equal.
 
     Args:
         name: Name of the column.
-        cells: Cells of the column, numbers or texts.
-        most: Largest allowed number of samples, including missing samples.
+        cells: Cells of the column, as numbers or strings.
+        most: Maximum number of samples, including missing samples.
 
     Raises:
         ValueError: If two rows have the same time, or there are more than `most` samples.
@@ -97,7 +97,7 @@ def clock_of(name: str, cells: "pd.Series[str] | NDArray[np.float64]", most: int
     length = int(min(counts_L.sum(), 2**62)) + 1
     if length > most:
         raise ValueError(
-            f"must have at most {most:,} samples, got {length:,} with the gaps in the column {name}"
+            f"must have at most {most:,} samples, got {length:,} including gaps in the column {name}"
         )
     places = None
     if length > len(times_L):
@@ -110,7 +110,7 @@ def clock_of(name: str, cells: "pd.Series[str] | NDArray[np.float64]", most: int
 
 
 def _numbers(cells: "pd.Series[str] | NDArray[np.float64]") -> tuple[NDArray[np.float64] | None, bool]:
-    """Return the cells as numbers, or dates as seconds, and whether they are dates."""
+    """Return the cells as numbers, or dates as seconds, and whether the cells are dates."""
     numbers_L = np.asarray(pd.to_numeric(cells, errors="coerce"), np.float64)
     if np.isfinite(numbers_L).all():
         return numbers_L, False

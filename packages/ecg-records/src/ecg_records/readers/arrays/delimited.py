@@ -1,10 +1,12 @@
-"""Signals as text: a column per lead, a row per sample, separated by comma, semicolon, tab or blank.
+"""Read signals from text files with a column per lead and a row per sample.
 
-Columns named after leads are read, and other columns are ignored. Without names, the user's layout names the
-columns. A time column gives the order of rows and their gaps (`clock`). A column `record` names the record of
-a row. With `record`, a row may also hold a single `value` of a `lead`.
+Columns are separated by comma, semicolon, tab or blank.
+Columns named after leads are read, and other columns are ignored. If the file has no column names, the user's
+layout names the columns. A time column gives the order of rows and their gaps (`clock`). If the file has
+several records, a column `record` holds the record of each row. A row may then also hold a single sample,
+with columns `lead` and `value`.
 
-Shapes: K leads as found, L samples.
+Shapes: K leads of the file, L samples.
 """
 
 import re
@@ -27,9 +29,9 @@ from ecg_records.stretch import FILE_BYTES, LONGEST
 ENDINGS = (".csv", ".tsv", ".txt")
 LONGEST_LINE = 1 << 16
 PARSED_ROWS = 1 << 16
-"""Rows to parse at a time."""
+"""Number of rows to parse at a time."""
 SORTED_BYTES = 4 * FILE_BYTES
-"""Most bytes of a file with unsorted rows or gaps, which are arranged in memory."""
+"""Maximum size of a file with unsorted rows or gaps, because its rows are sorted in memory."""
 
 
 class Form(NamedTuple):
@@ -42,28 +44,28 @@ class Form(NamedTuple):
 
     @property
     def leads(self) -> dict[int, str]:
-        """Return the headings of the columns that are named after leads."""
+        """Return the columns that are named after leads: headings by column number."""
         return {column: name for column, name in enumerate(self.headings) if is_lead(name)}
 
     @property
     def headings(self) -> tuple[str, ...]:
-        """Return the names of columns without quotes, or () if there are none."""
+        """Return the column names without quotes, or () if the file has no names."""
         return tuple(name.strip().strip('"').strip() for name in self.names or ())
 
     @property
     def unused(self) -> tuple[str, ...]:
-        """Return the names of columns without a known meaning: no lead, time, record, or value."""
+        """Return the names of columns that aren't read, because they hold no lead, time, record or value."""
         known = {*RECORD, *TIME, "lead", "value"}
         return tuple(name for name in self.headings if not is_lead(name) and name.lower() not in known)
 
-    def column(self, *called: str) -> int | None:
-        """Return the first column with any of these names, or None."""
-        names = [name.lower() for name in self.headings]
-        return next((names.index(name) for name in called if name in names), None)
+    def column(self, *names: str) -> int | None:
+        """Return the number of the first column with any of these names, or None."""
+        headings = [name.lower() for name in self.headings]
+        return next((headings.index(name) for name in names if name in headings), None)
 
     @property
     def numbers(self) -> list[int]:
-        """Return the numbers of the columns that hold millivolts."""
+        """Return the numbers of the columns that hold samples."""
         value = self.column("value")
         if self.leads or value is None or self.column("lead") is None or self.column(*RECORD) is None:
             return list(self.leads)
@@ -71,9 +73,9 @@ class Form(NamedTuple):
 
 
 def form_of(path: Path) -> Form | None:
-    """Detect the form of a text file of signals. Returns None if its first lines don't look like signals."""
+    """Detect the form of a text file of signals. Returns None if the first two lines don't fit signals."""
     try:
-        with path.open(encoding="utf-8-sig", errors="replace") as file:  # headings may have a µ in Latin-1
+        with path.open(encoding="utf-8-sig", errors="replace") as file:  # headings may contain µ in Latin-1
             first, second = (file.readline(LONGEST_LINE).rstrip("\r\n") for _ in range(2))
     except (OSError, ValueError):
         return None
@@ -96,7 +98,7 @@ def _is_number(cell: str, decimal: str) -> bool:
     return text in ("", "nan") or not isnan(number(text))
 
 
-def _one(path: Path, form: Form) -> Unpacked:
+def _single_record(path: Path, form: Form) -> Unpacked:
     """Return the samples of a file with a single record, [samples, leads]."""
     columns = list(form.leads) or list(range(form.columns))
     with path.open("rb") as file:
@@ -106,10 +108,8 @@ def _one(path: Path, form: Form) -> Unpacked:
     length = lines - (form.names is not None)
     if clock is not None and (clock.order is not None or clock.places is not None):
         if path.stat().st_size > SORTED_BYTES:
-            problem = (
-                f"must have at most {SORTED_BYTES >> 20} MB, because its rows have gaps or aren't sorted"
-            )
-            raise ValueError(f"{problem}: sort it, or write a file for each part")
+            problem = f"must have at most {SORTED_BYTES >> 20} MB if its rows have gaps or aren't sorted"
+            raise ValueError(f"{problem}: sort the rows, or split the file")
         length, rows = clock.length, partial(_arranged, path, form, columns, clock)
     return Unpacked(
         (length, len(columns)),
@@ -122,23 +122,23 @@ def _one(path: Path, form: Form) -> Unpacked:
 
 
 def _clock(path: Path, form: Form) -> Clock | None:
-    """Return the time column of a file with a single record, if it exists."""
+    """Return the time column of a file with a single record, or None."""
     column = form.column(*TIME)
     if column is None:
         return None
-    how: dict[str, Any] = {"sep": form.separator, "decimal": form.decimal, "header": None, "skiprows": 1}
-    how |= {"usecols": [column], "encoding": "utf-8", "encoding_errors": "replace"}
+    options: dict[str, Any] = {"sep": form.separator, "decimal": form.decimal, "header": None, "skiprows": 1}
+    options |= {"usecols": [column], "encoding": "utf-8", "encoding_errors": "replace"}
     try:
-        cells = pd.read_csv(path, dtype=np.float64, **how)[column].to_numpy()
+        cells = pd.read_csv(path, dtype=np.float64, **options)[column].to_numpy()
     except ValueError:
         if path.stat().st_size > FILE_BYTES:
             return None
-        cells = pd.read_csv(path, dtype=str, **how)[column]
+        cells = pd.read_csv(path, dtype=str, **options)[column]
     return clock_of(form.headings[column].lower(), cells, LONGEST)
 
 
 def _arranged(path: Path, form: Form, columns: list[int], clock: Clock) -> Iterator[bytes]:
-    """Yield all rows in the order of time."""
+    """Yield all rows, sorted by time."""
     x_LK = np.frombuffer(b"".join(_rows(path, form, columns))).reshape(-1, len(columns))
     yield clock.arranged(x_LK).tobytes()
 
@@ -162,11 +162,12 @@ def _rows(path: Path, form: Form, columns: list[int]) -> Iterator[bytes]:
             yield block[columns].to_numpy().tobytes()
 
 
-class Several:
-    """Records of a table, each [samples, leads]. A column groups the rows by record.
+class RecordTable:
+    """Records of a file with a `record` column, each [samples, leads].
 
-    `shape` is the number of records and the shape of the first record. `names` are the records' names, in the
-    order of their first rows.
+    Attributes:
+        shape: number of records, and shape of the first record.
+        names: names of the records, in the order of their first rows.
     """
 
     ragged = True
@@ -174,7 +175,7 @@ class Several:
     def __init__(self, path: Path, form: Form, record: int) -> None:
         if path.stat().st_size > FILE_BYTES:
             most, found = FILE_BYTES >> 20, path.stat().st_size >> 20
-            problem = f"must have at most {most} MB, because it has many records; got {found:,} MB"
+            problem = f"must have at most {most} MB if it has several records, got {found:,} MB"
             raise ValueError(f"{problem}: write a file for each record")
         time, lead = form.column(*TIME), None if form.leads else form.column("lead")
         columns = [record, *form.numbers, *(column for column in (time, lead) if column is not None)]
@@ -200,8 +201,8 @@ class Several:
         self._records: list[NDArray[np.float64]] = []
         for name, rows in of_record.items():
             times = None if time is None else rows[time] if lead is None else rows[time].drop_duplicates()
-            called = "" if time is None else form.headings[time].lower()
-            clock = None if times is None else clock_of(called, times, LONGEST)
+            heading = "" if time is None else form.headings[time].lower()
+            clock = None if times is None else clock_of(heading, times, LONGEST)
             if lead is None:
                 x_LK = rows[form.numbers].to_numpy()
             else:
@@ -209,7 +210,7 @@ class Several:
                 self.leads = self.leads or tuple(of_lead)
                 if set(of_lead) != set(self.leads):
                     raise ValueError(f"record {name} must have the same leads as the first record")
-                x_LK = np.stack([of_lead[each] for each in self.leads], axis=1)
+                x_LK = np.stack([of_lead[lead_name] for lead_name in self.leads], axis=1)
             self.clocks.append(clock)
             self._records.append(x_LK if clock is None else clock.arranged(x_LK))
         self.names = tuple(map(str, of_record))
@@ -222,14 +223,17 @@ class Several:
 def _leads_of(
     rows: pd.DataFrame, lead: int, value: int, record: str, times: "pd.Series[Any] | None"
 ) -> dict[str, NDArray[np.float64]]:
-    """Return a record's samples by lead, at `times`, or in the file's order. A lead without a time has NaN.
+    """Return the samples of a record by lead, at `times`, or in the order of the file if there are no times.
 
-    Raises `ValueError` without leads, if a lead has two values of a time, or if leads without times differ in
-    length.
+    A lead without a sample at some time has NaN there.
+
+    Raises:
+        ValueError: There are no leads, a lead has two samples at a time, or leads without times differ in
+            length.
     """
     groups = {str(name).strip(): part for name, part in rows.groupby(lead, sort=False) if is_lead(str(name))}
     if not groups:
-        raise ValueError(f"record {record}: has no rows of a lead")
+        raise ValueError(f"record {record}: must have rows with the name of a lead")
     if times is None:
         leads = {name: part[value].to_numpy() for name, part in groups.items()}
         if len({len(samples) for samples in leads.values()}) != 1:
@@ -241,10 +245,10 @@ def _leads_of(
     return {name: values.reindex(times).to_numpy() for name, values in by_time.items()}
 
 
-def columns_in(path: Path) -> dict[str, "Unpacked | Several"]:
+def columns_in(path: Path) -> dict[str, "Unpacked | RecordTable"]:
     """Return the array of a text file, named `columns`. Raises `ValueError` if there are no signals."""
     form = form_of(path)
     if form is None:
         raise ValueError("must have columns of numbers, with lead names or without a header")
     record = form.column(*RECORD)
-    return {"columns": _one(path, form) if record is None else Several(path, form, record)}
+    return {"columns": _single_record(path, form) if record is None else RecordTable(path, form, record)}

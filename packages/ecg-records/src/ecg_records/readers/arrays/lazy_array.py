@@ -1,4 +1,4 @@
-"""Compressed arrays, decompressed once into an unnamed temporary file and memory-mapped."""
+"""Decompress arrays once into an unnamed temporary file, and map the file into memory."""
 
 import math
 from collections.abc import Callable, Iterable
@@ -15,7 +15,7 @@ Slices = tuple[slice, ...]
 
 
 class Unpacked:
-    """Array decompressed on first use, piece by piece, into a memory map.
+    """Compressed array that is decompressed on first use, piece by piece.
 
     Args:
         shape: Shape of the array.
@@ -54,7 +54,7 @@ class Unpacked:
             return np.zeros(self.shape, self.dtype)
         try:
             return self._unpacked()
-        except ValueError as error:  # don't unpack a damaged file again for each of its records
+        except ValueError as error:  # don't unpack a damaged file again for each record
             self._pieces = partial(_refuse, str(error))
             raise
 

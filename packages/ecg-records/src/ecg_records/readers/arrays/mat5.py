@@ -1,8 +1,8 @@
-"""MATLAB files of level 5 (before v7.3), parsed defensively.
+"""Read MATLAB files of level 5 (before v7.3), and check every element.
 
-scipy's reader follows a file's tags in C without checks, so a damaged file can crash the process. Here every
-element is a slice of the file. An element that exceeds the file, or doesn't fit its variable's header, raises
-`ValueError`. Numbers, text, and single structs of both are read. Cells, objects and sparse matrices aren't.
+scipy's reader trusts the sizes in a file, so a damaged file can crash the process. Here, an element that
+exceeds the file or contradicts the header of its variable raises `ValueError`. Numbers, text, and single
+structs of numbers and text are read. Cells, objects and sparse matrices are ignored.
 
 Source: MAT-File Format (The MathWorks), level 5.
 """
@@ -22,17 +22,18 @@ from ecg_records.readers.arrays.lazy_array import Slices, Unpacked
 
 HEADER = 128
 TAG = 8
-"""Bytes of an element's type and size."""
+"""Number of bytes that hold the type and size of an element."""
 VARIABLE_BYTES = 1 << 28
-"""Most bytes of a struct or a text, which are read whole. A compressed element could hold far more."""
+"""Maximum size of a struct or a text in bytes, because it is read completely. A compressed element can be
+larger."""
 PIECE = 1 << 12
-"""Bytes to inflate at once. The result is at most a thousand times as large."""
+"""Number of bytes to inflate at a time. The result is at most a thousand times as large."""
 BEGINNING = 1 << 10
-"""Bytes that hold the flags, the dimensions and the name of a variable."""
+"""Number of bytes that certainly include the flags, dimensions and name of a variable."""
 STORED = {1: "i1", 2: "u1", 3: "i2", 4: "u2", 5: "i4", 6: "u4", 7: "f4", 9: "f8", 12: "i8", 13: "u8"}
-"""NumPy types of stored numbers by element type. MATLAB stores numbers in the smallest sufficient type."""
+"""NumPy types by type of element. MATLAB stores numbers in the smallest type that can hold them."""
 TEXT = {1: "latin-1", 2: "latin-1", 4: "utf-16", 16: "utf-8", 17: "utf-16", 18: "utf-32"}
-"""Encodings of text by element type."""
+"""Encodings of text by type of element."""
 UINT32, MATRIX, COMPRESSED = 6, 14, 15
 STRUCT, CHAR, NUMBERS = 2, 4, range(6, 16)
 """Classes of variables."""
@@ -46,13 +47,10 @@ Element = tuple[int, memoryview]
 
 
 class Variable:
-    """Variable of a file: name, shape, and whether it holds real numbers.
-
-    The values are read on demand.
-    """
+    """Variable of a file: name, shape, and whether it holds real numbers. Values are read on demand."""
 
     def __init__(self, element: Element, order: str) -> None:
-        """Read the beginning of the variable. Raises `ValueError`."""
+        """Read the start of the variable. Raises `ValueError`."""
         self._element, self._order = element, order
         array_class, flags, self.shape, self.name = _announced(_matrix(element, order, BEGINNING)[0], order)
         self.real = array_class in NUMBERS and not flags & COMPLEX
@@ -69,7 +67,7 @@ class Variable:
 
     @cached_property
     def _numbers(self) -> NDArray[Any] | Unpacked:
-        """Return the numbers, still on disk. Raises `ValueError`."""
+        """Return the numbers, which are read from disk on demand. Raises `ValueError`."""
         matrix, length = _matrix(self._element, self._order, BEGINNING)
         places = list(islice(_places(matrix, self._order), 4))
         if len(places) < 4 or places[3][0] not in STORED or places[3][1] + places[3][2] > length:
@@ -92,7 +90,7 @@ def _inflated(packed: memoryview, most: int = 0) -> Iterator[bytes]:
         try:
             yield inflating.decompress(packed[first : first + PIECE], most)
         except zlib.error as error:
-            raise ValueError(f"its compressed content is damaged ({error})") from error
+            raise ValueError(f"the compressed content is damaged ({error})") from error
 
 
 def variables(path: Path) -> list[Variable]:
@@ -113,7 +111,7 @@ def _elements(content: memoryview, order: str) -> Iterator[Element]:
 def _places(content: memoryview, order: str) -> Iterator[tuple[int, int, int]]:
     """Yield type, first byte and stated size of consecutive elements.
 
-    An element follows a tag with type and size, and is padded to a multiple of 8 bytes.
+    Before each element is a tag with its type and size. Elements are padded to a multiple of 8 bytes.
     """
     position = 0
     while position < len(content):
@@ -130,7 +128,7 @@ def _places(content: memoryview, order: str) -> Iterator[tuple[int, int, int]]:
 
 
 def _matrix(element: Element, order: str, most: int) -> tuple[memoryview, int]:
-    """Return a variable's content and its size in bytes. Compressed content has at most `most` bytes."""
+    """Return the content of a variable and its size in bytes. Only `most` bytes are inflated."""
     element_type, content = element
     if element_type == MATRIX:
         return content, len(content)
@@ -154,7 +152,7 @@ def _beginning(packed: memoryview, size: int) -> bytearray:
 
 
 def _announced(matrix: memoryview, order: str) -> tuple[int, int, tuple[int, ...], str]:
-    """Return class, flags, shape and name from the first three parts of a variable."""
+    """Return the class, flags, shape and name of a variable."""
     parts = list(islice(_elements(matrix, order), 3))
     if len(parts) < 3:
         raise ValueError("a variable is incomplete")
@@ -166,7 +164,7 @@ def _announced(matrix: memoryview, order: str) -> tuple[int, int, tuple[int, ...
 
 
 def _value(matrix: memoryview, order: str, inside: bool = False) -> Any:
-    """Return a variable's value, see `Variable.value`. Structs `inside` other structs are not entered."""
+    """Return the value of a variable, as `Variable.value`. Structs inside other structs give None."""
     array_class, flags, shape, _ = _announced(matrix, order)
     parts = list(_elements(matrix, order))[3:]
     if array_class in NUMBERS and not flags & COMPLEX and parts:
@@ -184,7 +182,7 @@ def _value(matrix: memoryview, order: str, inside: bool = False) -> Any:
 
 
 def _numbers(element: Element, order: str, count: int | None = None) -> NDArray[Any]:
-    """Return the numbers of an element. Raises `ValueError` for other types, or if there are not `count`."""
+    """Return the numbers of an element. Raises `ValueError` for other types and other counts than `count`."""
     element_type, content = element
     if element_type not in STORED:
         raise ValueError("expected numbers, got another element")

@@ -1,11 +1,11 @@
-"""Signals in Parquet files: a column of lists, or a column per lead.
+"""Read signals from Parquet files: a column of lists, or a column per lead.
 
-If the cells are lists, each row is a record: [leads][samples] or [samples][leads] in a single column, or
-[samples] in several columns named after leads. Plain numbers in columns named after leads are a single
-record with a row per sample. Records may differ in length. Memory holds a compressed row group and a few
-rows.
+If the cells are lists, each row is a record. A single column holds [leads][samples] or [samples][leads].
+Columns named after leads hold [samples]. If columns named after leads hold plain numbers, the file is a
+single record with a row per sample. Records may differ in length. Only a compressed row group and a few rows
+are in memory at a time.
 
-Shapes: K leads as found, L samples.
+Shapes: K leads of the file, L samples.
 """
 
 from collections.abc import Iterator, Sequence
@@ -25,15 +25,16 @@ from ecg_records.signal.leads import is_lead
 from ecg_records.stretch import LONGEST
 
 BLOCK_ROWS = 16
-"""Rows to decode at a time."""
+"""Number of rows to decode at a time."""
 TABLE_BATCH = 1 << 16
-"""Rows to decode at a time if a row is a sample."""
+"""Number of rows to decode at a time if a row is a sample."""
 BUFFER = 1 << 20
-"""Bytes of a column to read at a time. Without a limit, a column of a row group is read whole."""
+"""Bytes of a column to read at a time. Without this limit, pyarrow reads a whole row group."""
 MOST_NUMBERS = 1 << 25
-"""Most numbers of a record in cells, and of the rows decoded at a time: a quarter of a gigabyte."""
+"""Maximum number of values in a record, and in the rows decoded at a time. They take a quarter of a
+gigabyte."""
 LEAD_COLUMNS = "the lead columns"
-"""Name of the array that consists of the columns named after leads."""
+"""Name of the array that consists of all columns named after leads."""
 
 
 def columns_in(path: Path) -> Iterator[tuple[str, "Nested | Unpacked"]]:
@@ -42,7 +43,7 @@ def columns_in(path: Path) -> Iterator[tuple[str, "Nested | Unpacked"]]:
     leads = {field.name: field for field in file.schema_arrow if is_lead(field.name)}
     kinds = {_depth(field.type) for field in leads.values()}
     alike = [field.name for field in file.schema_arrow if {_depth(field.type)} == kinds]
-    # Names with two underscores are indexes of pandas.
+    # Names that start with two underscores belong to pandas' index.
     other_columns = (name for name in alike if name not in leads and not name.startswith("__"))
     unused = tuple(name for name in other_columns if name.lower() not in {*TIME, *RECORD})
     if kinds in ({0}, {1}):
@@ -70,19 +71,22 @@ def columns_in(path: Path) -> Iterator[tuple[str, "Nested | Unpacked"]]:
             yield field.name, Nested(file, [field.name])
 
 
-def _depth(kind: pa.DataType) -> int:
-    """Return the nesting depth of a column's numbers, or −1 if it has no numbers."""
-    if pa.types.is_list(kind) or pa.types.is_large_list(kind) or pa.types.is_fixed_size_list(kind):
-        inner = _depth(kind.value_type)
+def _depth(column_type: pa.DataType) -> int:
+    """Return the nesting depth of a column's numbers: 0 for plain numbers, −1 if there are no numbers."""
+    is_list = (pa.types.is_list, pa.types.is_large_list, pa.types.is_fixed_size_list)
+    if any(is_type(column_type) for is_type in is_list):
+        inner = _depth(column_type.value_type)
         return inner + 1 if inner >= 0 else inner
-    return 0 if pa.types.is_integer(kind) or pa.types.is_floating(kind) else -1
+    return 0 if pa.types.is_integer(column_type) or pa.types.is_floating(column_type) else -1
 
 
 class Nested:
-    """Records in the cells of columns, read forwards, a few rows at a time.
+    """Records in cells, which are read in order, a few rows at a time.
 
-    `shape` is (records, ·, ·) with the axes of the first record. Other records may be longer or shorter.
-    `leads` are the lead names, if the columns are named after leads.
+    Attributes:
+        shape: Number of records, and shape of the first record. Other records may differ in length.
+        leads: Lead names if the columns are named after leads, and empty otherwise.
+        unused: Names of columns that aren't read.
     """
 
     ragged = True
@@ -127,7 +131,7 @@ class Nested:
                 yield cells[0] if len(cells) == 1 else np.stack(cells)
 
     def _rows_at_a_time(self, group: int) -> int:
-        """Return how many rows to decode at a time. Raises `ValueError` if a single row is too large."""
+        """Return the number of rows to decode at a time. Raises `ValueError` if a single row is too large."""
         metadata = self._file.metadata.row_group(group)
         numbers: int = sum(
             column.num_values
@@ -148,7 +152,7 @@ def _samples(file: pq.ParquetFile, columns: list[str]) -> Iterator[bytes]:
 
 
 def _clock(file: pq.ParquetFile) -> Clock | None:
-    """Return the time column of a file with a single record, if it exists."""
+    """Return the time column of a file with a single record, or None."""
     names = {field.name.lower(): field for field in file.schema_arrow}
     field = next((names[name] for name in TIME if name in names), None)
     if field is None or file.metadata.num_rows > LONGEST:
@@ -158,7 +162,7 @@ def _clock(file: pq.ParquetFile) -> Clock | None:
 
 
 def _arranged(file: pq.ParquetFile, columns: list[str], clock: Clock) -> Iterator[bytes]:
-    """Yield all rows in the order of time."""
+    """Yield all rows, sorted by time."""
     x_LK = np.frombuffer(b"".join(_samples(file, columns))).reshape(-1, len(columns))
     yield clock.arranged(x_LK).tobytes()
 

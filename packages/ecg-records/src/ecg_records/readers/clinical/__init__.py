@@ -1,4 +1,4 @@
-"""Clinical formats: DICOM, HL7 aECG, GE MUSE, Philips, SCP-ECG, EDF.
+"""Read clinical formats: DICOM, HL7 aECG, GE MUSE, Philips, SCP-ECG, EDF.
 
-Patients' names are never read. Patients' numbers become pseudonyms.
+Names of patients are never read. Patient ids are replaced by pseudonyms.
 """

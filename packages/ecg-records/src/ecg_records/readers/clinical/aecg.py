@@ -1,8 +1,10 @@
-"""HL7 annotated ECG (aECG, ANSI/HL7 V3 ECG R1): sequences of digits with origin and scale.
+"""Read HL7 annotated ECGs (aECG, ANSI/HL7 V3 ECG R1).
 
-The reader returns the rhythm, not the representative beat, which is a derived series.
+Each lead is a sequence of digits with an origin and a scale.
 
-Shapes: K leads as found, L samples.
+Only the recorded rhythm is read. The representative beat is ignored, because it is a derived series.
+
+Shapes: K leads of the file, L samples.
 """
 
 import datetime
@@ -33,7 +35,7 @@ _MEASURED = {
 }
 _STATEMENT = "MDC_ECG_INTERPRETATION_STATEMENT"
 WITH_SECONDS = 14
-"""Digits of a date and a time."""
+"""Number of digits of a date with a time in seconds."""
 _DIGITS = re.compile(r"\d*")
 _SECONDS = {"s": 1.0, "ms": 1e-3, "us": 1e-6}
 
@@ -46,7 +48,7 @@ def waveform(root: Element) -> Waveform:
         for group in series.findall("{*}component/{*}sequenceSet")
     ]
     if not sets:
-        raise RecordError(Reason.signal_format, "has no waveform: export it with its waveform")
+        raise RecordError(Reason.signal_format, "has no waveform: export the ECG with its waveform")
     names, x_KL, fs, notes = joined([_group(series, group) for series, group in sets])
     codes = dict.fromkeys(code for _, group in sets for code in _codes(group))
     person = root.find(".//{*}subjectDemographicPerson")
@@ -70,7 +72,7 @@ def waveform(root: Element) -> Waveform:
 
 
 def _group(series: Element, group: Element) -> Group:
-    """Return the leads of a sequence set. Signals are read on demand."""
+    """Return the leads of a sequence set. Their samples are parsed on demand."""
     rates, starts, names, values = set(), list[float](), [], []
     for code, sequence in zip(_codes(group), group.findall("{*}component/{*}sequence"), strict=True):
         value = sequence.find("{*}value")
@@ -98,7 +100,7 @@ def _group(series: Element, group: Element) -> Group:
 
 
 def _head(head: Element | None) -> list[float]:
-    """Return the start of a sequence set in seconds, as a list of a single number, or []."""
+    """Return a list with the start of a sequence set in seconds, or an empty list."""
     text = _attribute(head, "value") or ""
     unit = _attribute(head, "unit")
     if unit in _SECONDS:
@@ -113,7 +115,7 @@ def _head(head: Element | None) -> list[float]:
 
 
 def _machine(root: Element) -> MachineReport:
-    """Return the machine's report: medians over the beats' annotations. Values without a unit are in ms."""
+    """Return the report of the device, with medians over annotated beats. The default unit is ms."""
     values: dict[str, list[float]] = {}
     stated: list[str | None] = []
     for annotation in root.iterfind("{*}component/{*}series/{*}subjectOf//{*}annotation"):
@@ -160,7 +162,7 @@ def _millivolts(value: Element) -> NDArray[np.float64]:
     start = number(_attribute(origin, "value") or 0)
     start = start / per_mv(_attribute(origin, "unit")) if start else 0.0
     with warnings.catch_warnings():
-        warnings.simplefilter("error", DeprecationWarning)  # texts that aren't numbers
+        warnings.simplefilter("error", DeprecationWarning)  # numpy warns if the text isn't a list of numbers
         digits = (value.findtext("{*}digits") or "").replace(",", ".")
         digits_L = np.fromstring(digits, np.float64, sep=" ")
     return digits_L * step + start

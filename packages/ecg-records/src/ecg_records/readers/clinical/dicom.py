@@ -1,8 +1,9 @@
-"""DICOM waveforms: 12-lead, general and ambulatory ECG (PS3.3, C.10.9).
+"""Read DICOM waveforms: 12-lead, general and ambulatory ECG (PS3.3, C.10.9).
 
-Multiplex groups of leads are joined by their time offsets (`groups.joined`). A median beat counts as derived.
+Multiplex groups of leads are joined by their time offsets (`groups.joined`). Derived groups, such as a median
+beat, are ignored.
 
-Shapes: K leads as found, L samples.
+Shapes: K leads of the file, L samples.
 """
 
 import math
@@ -46,29 +47,31 @@ _MEASURED = {
     "qtc": ("2:15876", "qtc interval", "qtc interval, global", "qtc global using bazett formula"),
     "axis": ("2:16132", "qrs axis"),
 }
-"""Measurements by concept: the number in ISO/IEEE 11073-10102, or the meaning."""
+"""Codes (ISO/IEEE 11073-10102) and code meanings of each measurement."""
 UNDEFINED = b"\xff\xff\xff\xff"
-"""Size of elements of undefined length, which end with a delimiter element."""
+"""Size in the header of an element of undefined length, which ends with a delimiter element."""
 META_END, PIXELS = 0x00030000, 0x7FE00010
-"""Tags: first element after the file's meta information, and the pixel data."""
+"""Tags at which to stop: the end of the file's meta information, and the pixel data."""
 ITEM, MOST_ITEMS = b"\xfe\xff\x00\xe0", 10_000
-"""Tag of items, and the most items of a file. Parsing an item costs a thousand times its eight bytes."""
+"""Tag of items, and maximum number of items in a file. An item may have only eight bytes but is slow to
+parse."""
 MOST_ELEMENTS = 200_000
-"""Most elements of a file, nested or not. pydicom parses them in a second; 64 MB can hold 8 million."""
+"""Maximum number of elements in a file, nested or not. pydicom parses this number in a second. A file of 64
+MB could have 8 million."""
 LONG_HEADS = frozenset(b"OB OD OF OL OV OW SQ SV UC UN UR UT UV".split())
-"""Value representations with a size of four bytes, after two reserved bytes."""
+"""Value representations whose size field has four bytes, after two reserved bytes."""
 SHORT_HEADS = frozenset(b"AE AS AT CS DA DS DT FD FL IS LO LT PN SH SL SS ST TM UI UL US".split())
-"""Value representations with a size of two bytes. In an implicit syntax, the size fills all four bytes."""
+"""Value representations whose size field has two bytes. In implicit syntax, the size field has four bytes."""
 PADDING_RUN = 10
-"""Fewest consecutive samples with padding in all channels that count as missing."""
+"""Minimum number of consecutive samples with the padding value in all channels that count as missing."""
 QUESTIONABLE = "QUESTIONABLE"
-"""Channel status of a lead that is read despite the status."""
+"""Status of channels that are read although they are flagged."""
 _AGE = re.compile(r"(\d{1,3})([DWMY])")
 _CODE = re.compile(r"(?:5\.6\.3-9-|2:)(\d+)")
 
 
 def waveform(file: Path, stretch: Stretch = WHOLE) -> Waveform:
-    """Read the whole waveform of a DICOM file. Raises `RecordError`, or any error of pydicom."""
+    """Read the complete waveform of a DICOM file. Raises `RecordError`, or any error of pydicom."""
     refuse_large(file)
     content = file.read_bytes()
     items = content.count(ITEM)
@@ -119,7 +122,7 @@ def waveform(file: Path, stretch: Stretch = WHOLE) -> Waveform:
 
 
 def _machine(data: Any) -> MachineReport:
-    """Return the machine's report from texts and coded numbers in the waveform's annotations."""
+    """Return the report of the device, from texts and coded numbers in the waveform's annotations."""
     values: dict[str, Any] = {}
     stated = []
     for annotation in data.get("WaveformAnnotationSequence") or ():
@@ -129,17 +132,17 @@ def _machine(data: Any) -> MachineReport:
         for what in ("CodeMeaning", "CodeValue"):
             values.setdefault(str(concept.get(what, "")).lower(), annotation.get("NumericValue"))
     names = {
-        name: next((called for called in several if values.get(called) is not None), "")
-        for name, several in _MEASURED.items()
+        name: next((concept for concept in concepts if values.get(concept) is not None), "")
+        for name, concepts in _MEASURED.items()
     }
-    measured = {name: values.get(called) for name, called in names.items()}
+    measured = {name: values.get(concept) for name, concept in names.items()}
     return MachineReport.of(measured | {"rr": values.get("rr interval")}, stated)
 
 
 def _refuse_many(content: bytes) -> None:
     """Raise `RecordError` if a file has more than `MOST_ELEMENTS` elements. Only their headers are read.
 
-    The walk enters any value that begins like an item, whether or not it is declared as a sequence.
+    Any value that starts like an item is searched for elements, even if it isn't declared as a sequence.
     """
     position = PREAMBLE + 4
     for _ in range(MOST_ELEMENTS):
@@ -158,7 +161,7 @@ def _refuse_many(content: bytes) -> None:
 
 
 def _elements(content: bytes) -> Any:
-    """Read the elements before the pixel data. Raises `RecordError`, or any error of pydicom."""
+    """Parse the elements before the pixel data. Raises `RecordError`, or any error of pydicom."""
     from pydicom.filereader import read_dataset  # noqa: PLC0415 — optional, and slow to import
     from pydicom.uid import UID, ImplicitVRLittleEndian  # noqa: PLC0415 — optional
 
@@ -174,7 +177,10 @@ def _elements(content: bytes) -> Any:
 
 
 def _ascending_below(end: int) -> Callable[[Any, Any, int], bool]:
-    """Return a function that stops at a tag, and rejects tags out of order, as in a file of zeros."""
+    """Return a callback for pydicom that stops at the tag `end` and rejects descending tags.
+
+    Descending tags occur in damaged files, for example if the rest of a file is zero.
+    """
     last = -1
 
     def stop(tag: Any, _kind: Any, _size: int) -> bool:
@@ -188,7 +194,7 @@ def _ascending_below(end: int) -> Callable[[Any, Any, int], bool]:
 
 
 def _acquired(data: Any) -> str:
-    """Return date and time from a joint element, or from elements of acquisition, content or study."""
+    """Return the date and time of the acquisition, or else of the content or the study."""
     if data.get("AcquisitionDateTime"):
         return str(data.AcquisitionDateTime)
     for what in ("Acquisition", "Content", "Study"):
@@ -198,7 +204,7 @@ def _acquired(data: Any) -> str:
 
 
 def _channels(group: Any) -> list[tuple[Any, str]]:
-    """Return the channels of a group, each with its lead, or "" if it isn't a lead."""
+    """Return the channels of a group, each with the name of its lead, or "" if it isn't a lead."""
     return [(channel, _lead(channel)) for channel in group.ChannelDefinitionSequence]
 
 
@@ -210,27 +216,27 @@ def _called(channel: Any) -> str:
 
 
 def _status(channel: Any) -> str:
-    """Return the first flag that puts a channel in doubt."""
+    """Return the first status flag of a channel that isn't "OK", or ""."""
     status = channel.get("ChannelStatus") or ()
     flags = [status] if isinstance(status, str) else list(status)
     return next((flag for flag in map(str, flags) if flag.strip().upper() not in ("", "OK")), "")
 
 
 def _shift(channel: Any, fs: float) -> float:
-    """Return how many samples a channel begins after its group."""
+    """Return the number of samples by which a channel starts later than its group."""
     skew = float(channel.get("ChannelSampleSkew") or 0)
     skew = skew or float(channel.get("ChannelTimeSkew") or 0) * fs
     return skew + float(channel.get("ChannelOffset") or 0) * fs
 
 
 def _shifts(group: Any) -> list[int]:
-    """Return the shifts of the leads in whole samples. Other channels don't matter."""
+    """Return the shift of each lead in whole samples."""
     fs = float(group.SamplingFrequency)
     return [round(_shift(channel, fs)) for channel, lead in _channels(group) if lead]
 
 
 def _largest_shift(groups: Sequence[Any]) -> float:
-    """Return the largest time difference between leads of a group, in seconds."""
+    """Return the largest shift between two leads of a group, in seconds."""
     spans = [
         (max(shifts) - min(shifts)) / float(group.SamplingFrequency)
         for group in groups
@@ -240,7 +246,7 @@ def _largest_shift(groups: Sequence[Any]) -> float:
 
 
 def _group(group: Any) -> Group:
-    """Return the leads of a multiplex group. Signals are read on demand."""
+    """Return the leads of a multiplex group. Their samples are decoded on demand."""
     places = [row for row, (_, lead) in enumerate(_channels(group)) if lead]
     shifts, fs = _shifts(group), float(group.SamplingFrequency)
     offset = group.get("MultiplexGroupTimeOffset")
@@ -259,7 +265,7 @@ def _group(group: Any) -> Group:
 
 
 def _aligned(x_KL: NDArray[np.float64], shifts: Sequence[int]) -> NDArray[np.float64]:
-    """Align channels that were sampled in turn, and cut them to their common time.
+    """Shift channels that were sampled one after the other, and cut them to their common time.
 
     Example:
         >>> _aligned(np.array([[0, 1, 2, 3], [1, 2, 3, 4]]), [0, 1])
@@ -275,7 +281,7 @@ def _aligned(x_KL: NDArray[np.float64], shifts: Sequence[int]) -> NDArray[np.flo
 
 
 def _lead(channel: Any) -> str:
-    """Return a channel's lead from its code, the meaning of the code, or the channel's label."""
+    """Return the lead of a channel, from its code, the meaning of the code, or the label, or ""."""
     sources = channel.get("ChannelSourceSequence") or [{}]
     code = _CODE.fullmatch(str(sources[0].get("CodeValue", "")))
     if code and int(code[1]) in BY_NUMBER:
@@ -321,10 +327,11 @@ def _millivolts(group: Any, places: Sequence[int]) -> NDArray[np.float64]:
 
 
 def _padding(d_LK: NDArray[Any], padding: object) -> NDArray[np.bool_] | None:
-    """Return the mask of missing samples, or None if there is no padding value.
+    """Return a mask of the missing samples, or None if the file has no padding value.
 
-    If the padding value is the lowest or highest of its type, each sample with this value is missing. Other
-    values, such as 0, may be signal. They mark missing samples only in runs over all channels.
+    If the padding value is the minimum or maximum of its type, each sample with this value is missing.
+    Another padding value, such as 0, may also be a regular sample. It marks missing samples only if all
+    channels have it for `PADDING_RUN` samples in a row.
     """
     if not isinstance(padding, bytes) or len(padding) < d_LK.dtype.itemsize:
         return None

@@ -1,8 +1,8 @@
-"""EDF and EDF+: signals in data records, each with a physical and a digital range.
+"""Read EDF and EDF+ files. Each signal has a physical and a digital range.
 
-Kemp et al. 1992, doi:10.1016/0013-4694(92)90009-7; Kemp and Olivan 2003, doi:10.1016/S1388-2457(03)00123-8.
+Kemp et al. 1992, doi:10.1016/0013-4694(92)90009-7. Kemp and Olivan 2003, doi:10.1016/S1388-2457(03)00123-8.
 
-Shapes: K leads as found, L samples.
+Shapes: K leads of the file, L samples.
 """
 
 import re
@@ -23,7 +23,7 @@ from ecg_records.signal.leads import is_lead
 from ecg_records.stretch import WHOLE, Stretch
 
 RECORDS = slice(236, 244)
-"""Bytes of the header with the number of data records, which is −1 during recording."""
+"""Bytes of the header that hold the number of data records. The number is −1 while recording."""
 _HEADER = 256
 _PREFILTERING = [re.compile(rf"\b{name}:\s*([\d.]+)\s*Hz", re.I) for name in ("HP", "LP", "N")]
 
@@ -71,7 +71,7 @@ def waveform(file: Path, stretch: Stretch = WHOLE) -> Waveform:
 
 
 def _patient(data: Any) -> dict[str, Any]:
-    """Return the time of acquisition, and number, sex and birth, for which plain EDF has no fields."""
+    """Return the time of acquisition, and from EDF+ also the patient's id, sex and date of birth."""
     header: dict[str, Any] = {}
     with suppress(ValueError):  # includes edfio's AnonymizedDateError
         header["acquired"] = f"{data.startdate}T{data.starttime.replace(microsecond=0)}"

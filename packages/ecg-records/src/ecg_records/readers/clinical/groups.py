@@ -1,6 +1,6 @@
-"""Recordings in several groups of leads, such as 4 × 3 leads and a rhythm strip, joined to a recording.
+"""Join groups of leads to a recording, such as four groups of three leads and a rhythm strip.
 
-Shapes: K leads as found, L samples.
+Shapes: K leads of the file, L samples.
 """
 
 import re
@@ -16,9 +16,10 @@ from ecg_records.signal.leads import lead_name
 from ecg_records.stretch import LONGEST_READ
 
 BEAT = 1.5
-"""Longest median beat in seconds. Median beats last 1.0 to 1.2 s; groups of 3 × 4 leads are longer."""
+"""Maximum duration of a median beat in seconds. Median beats last 1.0 to 1.2 s, and groups of leads last
+longer."""
 APART = 0.1
-"""Seconds by which a rhythm strip may extend beyond the groups it accompanies."""
+"""Time in seconds by which a rhythm strip may extend beyond the other groups."""
 _DERIVED = re.compile(r"median|average|averaged|representative|template", re.I)
 SEVERAL = Note("several recordings in one file: the longest with most leads is read", NoteKind.unused)
 
@@ -32,7 +33,8 @@ class Group:
         samples: Samples per lead.
         fs: Sampling rate in Hz.
         read: Function that returns the signals in mV, [K, L].
-        start: Start of the group in seconds, on a clock shared by the groups of a file; None if unknown.
+        start: Start of the group in seconds, relative to any time that is the same for all groups of a file.
+            None if unknown.
         label: Name of the group in the file.
     """
 
@@ -55,17 +57,22 @@ class Group:
 
 
 def is_derived(label: str) -> bool:
-    """Return whether a label names a beat that was computed from other beats."""
+    """Return whether a label names a computed beat, such as a median beat."""
     return bool(_DERIVED.search(label))
 
 
 def joined(groups: Sequence[Group]) -> tuple[list[str], NDArray[np.float64], float, tuple[Note, ...]]:
-    """Join groups to a recording: (names, x_KL in mV, sampling rate, notes).
+    """Join groups of leads to a recording.
 
-    The recording is the longest group among the groups with most leads. Groups with further leads are joined
-    to it by their time offsets, as are accompanying strips of a lead. Samples that were not recorded are NaN.
-    Computed beats are never read. Raises `RecordError` if there is no recording, or if groups with further
-    leads can't be joined.
+    The main group is the longest of the groups with most leads. Groups with further leads are joined to the
+    main group by their time offsets, and so are rhythm strips. Samples that were not recorded are NaN.
+    Computed beats are ignored.
+
+    Returns:
+        Lead names, signals in mV [K, L], sampling rate, and notes.
+
+    Raises:
+        RecordError: If there is no recording, or groups with further leads can't be joined.
     """
     recorded = [group for group in groups if group.names and not is_derived(group.label)]
     if not recorded:
@@ -109,10 +116,10 @@ def joined(groups: Sequence[Group]) -> tuple[list[str], NDArray[np.float64], flo
     return list(rows), np.stack(list(rows.values())), main.fs, notes
 
 
-def _partners(main: Group, others: Sequence[Group]) -> tuple[list[Group], list[Group]]:
-    """Split groups into `main` with partners that have further leads, and separate recordings."""
+def _partners(main: Group, candidates: Sequence[Group]) -> tuple[list[Group], list[Group]]:
+    """Split groups into `main` with the groups that add leads to it, and separate recordings."""
     taken, further, leads = [main], list[Group](), set(main.leads)
-    for group in sorted(others, key=lambda other: (-len(other.names), -other.samples)):
+    for group in sorted(candidates, key=lambda candidate: (-len(candidate.names), -candidate.samples)):
         is_beat = group.seconds <= BEAT < main.seconds
         if is_beat or not set(group.leads) - leads:
             further.append(group)
@@ -129,7 +136,7 @@ def _partners(main: Group, others: Sequence[Group]) -> tuple[list[Group], list[G
 
 
 def _starts(taken: Sequence[Group], fs: float) -> list[int]:
-    """Return the first sample of each group. Raises `RecordError` if it isn't known."""
+    """Return the first sample of each group in the recording. Raises `RecordError` if it is unknown."""
     if all(group.start is None for group in taken) and len({group.samples for group in taken}) > 1:
         raise RecordError(
             Reason.shape, "groups of leads with different lengths must have time offsets, got none"

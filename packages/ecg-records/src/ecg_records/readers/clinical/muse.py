@@ -1,8 +1,8 @@
-"""GE MUSE XML: `RestingECG`, a base64 text of 16-bit samples per lead.
+"""Read GE MUSE XML documents (`RestingECG`). Each lead is a base64 string of 16-bit samples.
 
-MUSE stores I, II and V1 to V6; the other four leads follow from them.
+MUSE stores I, II and V1 to V6. The other four leads are computed from I and II.
 
-Shapes: K leads as found, L samples.
+Shapes: K leads of the file, L samples.
 """
 
 import base64
@@ -54,7 +54,7 @@ def waveform(root: Element) -> Waveform:
     rhythms = rhythms or [part for part in parts if not is_derived(_text(part, "WaveformType"))]
     rhythms = [part for part in rhythms if _leads(part)]
     if not rhythms:
-        raise RecordError(Reason.signal_format, "has no rhythm waveform: export it with its waveform")
+        raise RecordError(Reason.signal_format, "has no rhythm waveform: export the ECG with its waveform")
     names, x_KL, fs, notes = joined(list(map(_group, rhythms)))
     leads = [lead for part in rhythms for lead in _leads(part)]
     off = {_text(lead, "LeadID"): "lead off" for lead in leads if _text(lead, "LeadOff").upper() in _TRUE}
@@ -82,7 +82,7 @@ def waveform(root: Element) -> Waveform:
 
 
 def _group(part: Element) -> Group:
-    """Return the leads of a waveform. Signals are read on demand."""
+    """Return the leads of a waveform. Their samples are decoded on demand."""
     leads = _leads(part)
     if len({_text(lead, "LeadOffsetFirstSample") or "0" for lead in leads}) > 1:
         raise RecordError(Reason.shape, "leads must begin at the same time")
@@ -101,14 +101,17 @@ def _group(part: Element) -> Group:
 
 
 def _machine(root: Element) -> MachineReport:
-    """Return the confirmed measurements and statements, without free text by users."""
+    """Return the confirmed measurements and statements, without free text that users added."""
     measured = {name: _text(root, f"RestingECGMeasurements/{tag}") for name, tag in _MEASURED.items()}
     parts = root.findall("Diagnosis/DiagnosisStatement")
     return MachineReport.of(measured, _lines(parts or root.findall("OriginalDiagnosis/DiagnosisStatement")))
 
 
 def _lines(parts: Sequence[Element]) -> list[str]:
-    """Join parts to lines, since `Cannot rule out` is a separate part. Drop comparisons of two ECGs."""
+    """Join the parts of statements to lines, and drop comparisons with previous ECGs.
+
+    A line can have several parts, because `Cannot rule out` is a part of its own.
+    """
     lines = [""]
     for part in parts:
         text, flags = _text(part, "StmtText"), [flag.text for flag in part.findall("StmtFlag")]
@@ -149,7 +152,7 @@ def _day(text: str) -> str | None:
 def _millivolts(lead: Element) -> NDArray[np.float64]:
     name = _text(lead, "LeadID")
     if (_text(lead, "LeadSampleSize") or SAMPLE_BYTES) != SAMPLE_BYTES:
-        raise RecordError(Reason.signal_format, f"has no 16-bit samples in lead {name}")
+        raise RecordError(Reason.signal_format, f"samples of lead {name} must have 16 bits")
     unit = _text(lead, "LeadAmplitudeUnits").upper()
     step = finite_gain(_text(lead, "LeadAmplitudeUnitsPerBit")) / per_mv(_UNITS.get(unit, unit))
     content = base64.b64decode("".join(_text(lead, "WaveFormData").split()), validate=True)
