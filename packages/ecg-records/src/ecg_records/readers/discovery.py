@@ -1,6 +1,6 @@
-"""Discovery of records in source folders, in an order that depends only on names.
+"""Find records in source folders, in an order that depends only on names.
 
-The readers are the built-in dataset readers and the readers offered by other packages.
+Each folder is offered to the built-in readers of data sets, and to readers from other packages.
 """
 
 import fnmatch
@@ -41,19 +41,24 @@ from ecg_records.storage.copies import address
 
 logger = logging.getLogger(__name__)
 GROUP = "ecg_records.readers"
-"""Entry point group through which a package offers a `Reader`: a class without arguments, or an object."""
+"""Entry point group in which a package registers a `Reader`: an object, or a class to call without
+arguments."""
 HEADERS = Cinc2021()
-"""Reader of WFDB headers that no other reader claims."""
+"""Reader of all WFDB headers that don't belong to another reader."""
 FORMATS = (DICOM, XML, EDF, SCP)
-"""Readers of clinical files that no other reader claims. A folder may mix formats."""
+"""Readers of clinical files. A folder may mix formats."""
 CORPUS = ("corpus.json", "building/plan.json")
-"""Files that mark a finished or unfinished corpus. Its shards are arrays, but not source records."""
+"""Files that mark a finished or unfinished corpus. Its folder is skipped, because its arrays aren't source
+records."""
 EMBEDDINGS = "_embeddings.json"
-"""File that describes a folder of embeddings. Parquet readers ignore files whose name starts with `_`."""
+"""File that marks a folder of embeddings. The underscore hides it from readers of Parquet folders."""
 
 
 def readers(ptbxl_rate: int = PTBXL_FS) -> tuple[Reader, ...]:
-    """Return all readers of folders, readers of other packages first. Raises `UsageError`."""
+    """Return all readers of data sets, with readers from other packages first.
+
+    Raises `UsageError` if another package fails to load.
+    """
     return (*_installed(), PtbXl(ptbxl_rate), Cpsc2018(), Ptbdb(), Code15(), MimicIvEcg())
 
 
@@ -74,11 +79,10 @@ def find(
     layout: Layout | None = None,
     ptbxl_rate: int = PTBXL_FS,
 ) -> list[Candidate]:
-    """Find all records of folders and array files without duplicates, ordered by folder and path.
+    """Find all records of folders and files without duplicates, ordered by folder and path.
 
-    If one of `readers` knows a folder at any depth, it reads the folder's records. All other WFDB headers,
-    also below such a folder, are read in the style of the CinC Challenges. Clinical files are recognised by
-    their ending or content.
+    A folder that belongs to one of `readers` is searched by this reader. All other WFDB headers are read like
+    the records of the CinC Challenges. Clinical files are recognised by their ending or content.
 
     Args:
         roots: Folders and files to search.
@@ -89,12 +93,12 @@ def find(
 
     Raises:
         CorpusError: If a folder is missing or can't be listed, or no record is found.
-        UsageError: If an array file has no layout or another layout, or a clinical format needs a library
-            that is not installed.
+        UsageError: If an array file doesn't fit the layout or there is no layout, or a clinical format needs
+            a library that is not installed.
         InputError: If an array file can't be read.
     """
     candidates: dict[tuple[str, int], Candidate] = {}
-    place_of = _places()
+    resolved = _resolver()
     passed_over: list[Path] = []
     for root in roots:
         if root.is_file():
@@ -104,51 +108,51 @@ def find(
         for candidate in inside:
             in_fold = candidate.fold is None or not folds or candidate.fold in folds
             if in_fold and (not only or candidate.source in only):
-                candidates.setdefault((place_of(candidate.file), candidate.row), candidate)
+                candidates.setdefault((resolved(candidate.file), candidate.row), candidate)
     if not candidates:
         if prepared := [root for root in roots if (root / CORPUS[0]).exists()]:
             remedy = "Use it with train, probe or embed, or prepare the original folders"
             raise CorpusError("is already a prepared corpus", where=prepared[0], remedy=remedy)
         what = f" of {', '.join(only)}" if only else ""
         missing = "record" if all(root.is_file() for root in roots) else "WFDB header (.hea) or clinical file"
-        where, remedy = ", ".join(map(str, roots)), f"{_REMEDY}; array files need their sampling rate, fs"
+        where, remedy = ", ".join(map(str, roots)), f"{_REMEDY}. Array files need their sampling rate, fs"
         raise CorpusError(f"contains no {missing}{what}", where=where, remedy=remedy)
     if passed_over:
-        text = "skipped %d array files, such as %s; set fs to read them"
+        text = "skipped %d array files, such as %s. Set fs to read them"
         logger.warning(text, len(passed_over), passed_over[0])
     return sorted(with_root_names(candidates.values()), key=lambda candidate: candidate.order)
 
 
 def sources_below(root: Path) -> Counter[str]:
-    """Count a folder's records by source. Raises `CorpusError` if it can't be listed."""
+    """Count the records of a folder by source. Raises `CorpusError` if the folder can't be listed."""
     return Counter(candidate.source for candidate in _in_folder(root, None, readers(), []))
 
 
 _REMEDY = "Give a folder of WFDB records, PTB-XL, clinical files, or an array file"
 
 
-def _places() -> Callable[[Path], str]:
-    """Return a function that resolves a file's links and looks up each folder only once."""
+def _resolver() -> Callable[[Path], str]:
+    """Return a function that resolves the links in a path, with a cache of folders to save disk access."""
     folder_of = lru_cache(maxsize=16)(os.path.realpath)
 
-    @lru_cache(maxsize=1)  # the rows of a file follow each other
-    def place(file: Path) -> str:
+    @lru_cache(maxsize=1)  # successive candidates are often rows of the same file
+    def resolved(file: Path) -> str:
         folder, name = os.path.split(file)
-        linked = os.path.islink(file)  # noqa: PTH114 — Path raises for a name that no file can have
+        linked = os.path.islink(file)  # noqa: PTH114 — Path raises an error for an invalid name
         return os.path.realpath(file) if linked else f"{folder_of(folder)}/{name}"
 
-    return place
+    return resolved
 
 
 def with_root_names(candidates: Iterable[Candidate]) -> Iterator[Candidate]:
-    """Return the candidates with distinct names for their roots."""
+    """Set the `root_name` of each candidate to a name that is distinct for each root."""
     listed = list(candidates)
     names = names_apart({candidate.root for candidate in listed})
     return (replace(candidate, root_name=names[candidate.root]) for candidate in listed)
 
 
 def names_apart(paths: Collection[Path]) -> dict[Path, str]:
-    """Return a distinct name for each path, made of as few of its last parts as possible.
+    """Return a distinct name for each path, from as few of its last parts as possible.
 
     Example:
         >>> sorted(names_apart({Path("/A/data"), Path("/B/data"), Path("/C/georgia")}).values())
@@ -166,30 +170,33 @@ def names_apart(paths: Collection[Path]) -> dict[Path, str]:
 
 
 class SourcesHash(NamedTuple):
-    """Hash of records, and the paths of unreadable files that the hash leaves out."""
+    """Hash of records, and the paths of files that were left out because they were unavailable."""
 
     sha256: str
     unhashed: tuple[str, ...] = ()
 
     def described(self) -> dict[str, Any]:
-        """Return the entries for a manifest. `unhashed` is included only if it isn't empty."""
+        """Return the entries for a manifest, without `unhashed` if it is empty."""
         return {"records_sha256": self.sha256} | ({"unhashed": list(self.unhashed)} if self.unhashed else {})
 
 
 def hash_sources(candidates: Sequence[Candidate], manifest: Mapping[str, Any] | None = None) -> SourcesHash:
-    """Hash the records' names in order, the rows of their table, and their files.
+    """Hash the names of records in order, their rows in tables, and their files.
 
-    Headers and copies of remote files are hashed by content, other files by size and modification time. The
-    hash doesn't depend on where the folders are mounted. If `manifest` comes from an earlier call, exactly
-    the files that it lists as `unhashed` are left out.
+    Headers and copies of remote files are hashed by content. Other files are hashed by size and modification
+    time. The hash doesn't depend on where the folders are mounted.
+
+    Args:
+        candidates: the records.
+        manifest: result of an earlier call. Exactly the files in its `unhashed` are left out again.
 
     Raises:
-        CorpusError: If `manifest` is given and a file that it includes can't be read now.
+        CorpusError: If `manifest` is given, and a file that it doesn't leave out is unavailable.
         SourceGoneError: If a root is gone.
     """
     digest, unhashed = hashlib.sha256(), []
     left_out = None if manifest is None else set(manifest.get("unhashed", ()))
-    content = lru_cache(maxsize=1)(_content_sha256)  # the rows of a file follow each other
+    content = lru_cache(maxsize=1)(_content_sha256)  # successive candidates are often rows of the same file
     for candidate in candidates:
         name = f"{candidate.root_name}/{candidate.path}"
         state = None if left_out and name in left_out else content(candidate.file)
@@ -210,7 +217,7 @@ def _content_sha256(file: Path) -> str | None:
         if is_header(file.name) and is_regular(file):
             with file.open("rb") as header:
                 return hashlib.sha256(header.read(HEADER_BYTES)).hexdigest()
-        if address(file) is not None:  # a copy has other times than its original
+        if address(file) is not None:  # a copy has another modification time than its original
             return file_sha256(file)
         state = file.stat()
         return f"{state.st_size} {state.st_mtime_ns}"
@@ -226,22 +233,22 @@ def _in_file(file: Path, layout: Layout | None) -> Iterator[Candidate]:
         problem = "must be a folder, an array file or a clinical file"
         raise CorpusError(problem, where=file, remedy=_REMEDY)
     if layout is None:
-        remedy = "Set fs. Set array.leads and array.units as well, unless it has the twelve leads in mV"
+        remedy = "Set fs. Unless the file has the twelve leads in mV, also set array.leads and array.units"
         raise UsageError("an array file needs its sampling rate", where=file, remedy=remedy)
     return Arrays(layout).in_file(file.parent, file, as_text(file.stem))
 
 
 def _in_folder(
-    root: Path, layout: Layout | None, asked: Sequence[Reader], passed_over: list[Path]
+    root: Path, layout: Layout | None, readers: Sequence[Reader], passed_over: list[Path]
 ) -> Iterator[Candidate]:
-    """Walk a folder, without hidden folders, links to folders, corpora and embeddings.
+    """Find the records of a folder. Hidden folders, links to folders, corpora and embeddings are skipped.
 
     If `layout` is None, array files are added to `passed_over`.
     """
     if not root.is_dir():
         raise CorpusError("is not a folder" if root.exists() else "doesn't exist", where=root, remedy=_REMEDY)
     claimed: set[str] = set()
-    within: dict[Reader, Path] = {}  # the folder each reader claimed last; `is_root` isn't called below it
+    within: dict[Reader, Path] = {}  # last folder of each reader, below which `is_root` isn't called again
     arrays = Arrays(layout) if layout else None
     for name, below, files in os.walk(root, onerror=_unlistable):
         folder = Path(name)
@@ -249,7 +256,7 @@ def _in_folder(
             below.clear()
             continue
         below[:] = [folder_name for folder_name in below if not folder_name.startswith(".")]
-        for reader in asked:
+        for reader in readers:
             if reader in within and folder.is_relative_to(within[reader]):
                 continue
             names = (*below, *files)
@@ -273,14 +280,14 @@ def _in_folder(
 
 
 def _arrays_among(names: Iterable[str], files: Iterable[str]) -> list[str]:
-    """Return the names that `is_array` would accept, without accessing the disk for each name."""
+    """Return the names that `is_array` would accept, without an access to the disk per name."""
     endings, names_here = tuple({*OPENERS} - {*delimited.ENDINGS}), {file_name.lower() for file_name in files}
     arrays = (name for name in names if name.lower().endswith(endings))
     return [array for array in arrays if f"{array.rpartition('.')[0].lower()}.hea" not in names_here]
 
 
 def _clinical(root: Path, files: Iterable[Path]) -> list[Candidate]:
-    """Find clinical files below `root`. Their source is named as for WFDB headers in the same folder."""
+    """Return candidates for the clinical files among `files`. Their source is that of a WFDB header there."""
     formats = [(file, reader) for file in files if (reader := format_of(file)) is not None]
     return [Candidate(root, file, collection(file, root), reader) for file, reader in formats]
 
@@ -290,6 +297,6 @@ def _unlistable(error: OSError) -> None:
 
 
 def records_on_disk(root: str | Path) -> dict[str, int]:
-    """Count a folder's records by dataset. Raises `CorpusError` if it can't be listed."""
+    """Count the records of a folder by data set. Raises `CorpusError` if the folder can't be listed."""
     counts: Counter[str] = sources_below(Path(root))
     return {data.name: sum(counts[source] for source in data.sources) for data in catalogue().values()}

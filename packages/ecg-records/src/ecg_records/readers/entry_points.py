@@ -1,4 +1,4 @@
-"""Objects that other packages offer by entry points, such as readers of records."""
+"""Load objects that other packages register as entry points, such as readers of records."""
 
 from collections.abc import Iterator
 from importlib.metadata import EntryPoint, entry_points
@@ -7,11 +7,14 @@ from typing import Any
 from ecg_base import UsageError
 
 SEVERAL = "*"
-"""Name of an entry point that is a mapping of names to objects."""
+"""Name of an entry point that is a mapping from names to several objects."""
 
 
 def offered(group: str, only: str | None = None) -> Iterator[tuple[str, Any]]:
-    """Yield name and object of a group's entry points, or only of the name `only`. Raises `UsageError`."""
+    """Yield the name and object of each entry point in a group, or only those named `only`.
+
+    Raises `UsageError` if an entry point can't be loaded.
+    """
     for entry in sorted(entry_points(group=group), key=lambda point: (point.name == SEVERAL, point.name)):
         if entry.name == SEVERAL:
             yield from loaded(entry).items()
@@ -20,7 +23,7 @@ def offered(group: str, only: str | None = None) -> Iterator[tuple[str, Any]]:
 
 
 def loaded(entry: EntryPoint) -> Any:
-    """Return the object of an entry point. Raises `UsageError` if its package fails."""
+    """Return the object of an entry point. Raises `UsageError` if it can't be loaded."""
     try:
         return entry.load()
     except Exception as error:  # another package may raise anything

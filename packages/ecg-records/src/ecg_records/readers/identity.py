@@ -1,9 +1,9 @@
-"""Public names of records and their patients across data sets."""
+"""Identify records and patients across data sets by public names."""
 
 import re
 
 PTBXL, CPSC2018 = "ptbxl", "cpsc2018"
-"""Sources of two data sets. Other collections ship copies of their records."""
+"""Names of two data sets whose records are also part of other collections."""
 COLLECTIONS = (
     "chapman_shaoxing",
     "cpsc_2018",
@@ -19,7 +19,7 @@ _PTBXL_IN_CINC = re.compile(r"HR(\d{5})")
 
 
 def identity(name: str, source: str) -> str:
-    """Return a record's identity across releases. HRnnnnn of the Challenges is ecg_id nnnnn of PTB-XL.
+    """Return the identity of a record across releases. HRnnnnn in the Challenges is ecg_id nnnnn in PTB-XL.
 
     Example:
         >>> identity("HR00034", "ptb-xl"), identity("00034", "ptbxl"), identity("A0001", "cpsc_2018")
@@ -34,7 +34,7 @@ def identity(name: str, source: str) -> str:
 
 
 def published_as(name: str, source: str) -> str | None:
-    """Return a record's public name, or None for records outside published collections.
+    """Return the public name of a record, or None if its collection isn't published.
 
     Example:
         >>> published_as("HR00034", "ptb-xl"), published_as("E00001", "georgia"), published_as("1", "mine")
@@ -47,10 +47,10 @@ def published_as(name: str, source: str) -> str | None:
 
 
 def dataset_of(who: str) -> str:
-    """Return the dataset of an identity, or "" if it has no dataset."""
+    """Return the data set of an identity, or ""."""
     return who.rpartition("/")[0]
 
 
 def patient_of(source: str, patient: str | None) -> str | None:
-    """Return a name of the patient that is unique across sources, or None if the patient is unknown."""
+    """Return an id of the patient that is unique across sources, or None if the patient is unknown."""
     return f"{source}/{patient}" if patient else None

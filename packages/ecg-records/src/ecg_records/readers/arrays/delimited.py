@@ -1,10 +1,9 @@
 """Read signals from text files with a column per lead and a row per sample.
 
-Columns are separated by comma, semicolon, tab or blank.
-Columns named after leads are read, and other columns are ignored. If the file has no column names, the user's
-layout names the columns. A time column gives the order of rows and their gaps (`clock`). If the file has
-several records, a column `record` holds the record of each row. A row may then also hold a single sample,
-with columns `lead` and `value`.
+Columns are separated by comma, semicolon, tab or blank. Columns named after leads are read, and other columns
+are ignored. If the file has no column names, the user's layout names the columns. A time column gives the
+order of rows and their gaps (`clock`). If the file has several records, a column `record` holds the record of
+each row. A row may then also hold a single sample, with columns `lead` and `value`.
 
 Shapes: K leads of the file, L samples.
 """

@@ -1,8 +1,7 @@
 """Read HL7 annotated ECGs (aECG, ANSI/HL7 V3 ECG R1).
 
-Each lead is a sequence of digits with an origin and a scale.
-
-Only the recorded rhythm is read. The representative beat is ignored, because it is a derived series.
+Each lead is a sequence of digits with an origin and a scale. Only the recorded rhythm is read. The
+representative beat is ignored, because it is a derived series.
 
 Shapes: K leads of the file, L samples.
 """

@@ -1,10 +1,11 @@
-"""Philips' XML (`restingecgdata`, versions 1.03 and 1.04): all leads in a base64 text, compressed by XLI.
+"""Read Philips XML (`restingecgdata`, versions 1.03 and 1.04).
 
+All leads are stored in a base64 string that is compressed by XLI.
 XLI stores the second differences of each lead, high bytes before low bytes, in 10-bit LZW. III, aVR, aVL and
-aVF are stored as differences from the values that follow from I and II. The format is not published. The
+aVF are stored as differences from the values computed from I and II. The format is not published. The
 project sierra-ecg-tools reverse-engineered it.
 
-Shapes: K leads as found, L samples.
+Shapes: K leads of the file, L samples.
 """
 
 import base64
@@ -25,7 +26,7 @@ from ecg_records.signal.leads import LEADS
 ROOT = "restingecgdata"
 VERSIONS = ("1.03", "1.04", "1.04.01", "1.04.02")
 _BITS, _ROOM = 10, (1 << 10) - 1
-"""Bits of a code, and the last code, which marks the end."""
+"""Number of bits of a code, and the code that marks the end."""
 _BIAS = 64
 _MEASURED = {
     "rate": ("heartrate",),
@@ -50,11 +51,11 @@ def waveform(root: Element) -> Waveform:
         raise RecordError(Reason.signal_format, problem)
     waves, signal = root.find(".//{*}parsedwaveforms"), root.find(".//{*}signalcharacteristics")
     if waves is None or signal is None or not (waves.text or "").strip():
-        raise RecordError(Reason.signal_format, "has no waveform: export it with its waveform")
+        raise RecordError(Reason.signal_format, "has no waveform: export the ECG with its waveform")
     method = waves.get("compressmethod") or waves.get("compression")
     if method != "XLI" or waves.get("dataencoding") != "Base64":
         what = f"{waves.get('dataencoding')}, {method or 'uncompressed'}"
-        problem = f"samples must be compressed with XLI, got {what[:40]}: export it as HL7 aECG"
+        problem = f"samples must be compressed with XLI, got {what[:40]}: export the ECG as HL7 aECG"
         raise RecordError(Reason.signal_format, problem)
     names = _lead_names(waves, signal)
     fs = _positive(_text(signal, "samplingrate"), "sampling rate")
@@ -82,7 +83,7 @@ def waveform(root: Element) -> Waveform:
 
 
 def _machine(root: Element) -> MachineReport:
-    """Return measurements and statements of the first interpretation, without edits by users."""
+    """Return the first interpretation's measurements and statements, without statements edited by users."""
     first = root.find(".//{*}interpretation")
     if first is None:
         return MachineReport()
@@ -106,7 +107,7 @@ def _positive(text: str, what: str) -> float:
 
 
 def _lead_names(waves: Element, signal: Element) -> list[str]:
-    """Return the lead names in order. Version 1.03 states only that the order is the usual order."""
+    """Return the lead names in order. Version 1.03 may state only that the leads have their usual order."""
     names = (waves.get("leadlabels") or "").split()
     if not names and _text(signal, "acquisitiontype") in {"STD-12", "10-WIRE"}:
         names = list(LEADS)
@@ -133,7 +134,7 @@ def _leads(content: bytes, names: Sequence[str], samples: int) -> Iterator[NDArr
 
 
 def _expanded(stream: bytes, most: int) -> bytes:
-    """Decompress LZW, up to `most` bytes. Raises `RecordError` for an invalid code."""
+    """Decompress up to `most` bytes of an LZW stream. Raises `RecordError` for an invalid code."""
     bits = np.unpackbits(np.frombuffer(stream, np.uint8))
     count = len(bits) // _BITS
     codes = bits[: count * _BITS].reshape(count, _BITS) @ (1 << np.arange(_BITS - 1, -1, -1))
@@ -154,14 +155,14 @@ def _expanded(stream: bytes, most: int) -> bytes:
 
 
 def _summed(d_L: NDArray[np.int64], first: int) -> NDArray[np.float64]:
-    """Restore samples from two samples and second differences. XLI stores each difference a place late."""
+    """Restore samples from two samples and second differences, which XLI stores one position late."""
     bends = np.concatenate([[first], d_L[2:-1] - _BIAS])
     slopes = d_L[1] - d_L[0] - np.concatenate([[0], bends.cumsum()])
     return np.asarray(d_L[0] + np.concatenate([[0], slopes.cumsum()]), np.float64)
 
 
 def _undifferenced(d_KL: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Restore III, aVR, aVL and aVF from their differences. The other leads are stored as they are."""
+    """Restore III, aVR, aVL and aVF from their differences. The other leads are stored directly."""
     i, ii, by_iii, by_avr, by_avl, by_avf = d_KL[:6]
     iii = ii - i - by_iii
     avr = -np.floor((i + ii) / 2) - by_avr
@@ -171,9 +172,9 @@ def _undifferenced(d_KL: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def _without_mark(d_KL: NDArray[np.float64]) -> tuple[NDArray[np.float64], tuple[Note, ...]]:
-    """Remove the calibration pulse at the end. Unlike a beat, the pulse is equal in all leads."""
-    apart = np.flatnonzero((d_KL != d_KL[0]).any(axis=0))
-    end = int(apart[-1]) + 1 if len(apart) else d_KL.shape[1]
+    """Remove the calibration pulse at the end, which is equal in all leads, unlike a beat."""
+    different = np.flatnonzero((d_KL != d_KL[0]).any(axis=0))
+    end = int(different[-1]) + 1 if len(different) else d_KL.shape[1]
     if not d_KL[0, end:].any():
         return d_KL, ()
     return d_KL[:, :end], (Note("the calibration mark at the end is left out", NoteKind.unused),)

@@ -1,9 +1,9 @@
-"""SCP-ECG (EN 1064, ANSI/AAMI EC71): a table of pointers, then sections, with a stream per lead.
+"""Read SCP-ECG files (EN 1064, ANSI/AAMI EC71): a table of pointers, then sections, with a stream per lead.
 
-The rhythm (section 6) may be plain samples or the default Huffman code, as values or as differences. Files
-that use other Huffman tables, two sampling rates or a reference beat are rejected.
+The rhythm (section 6) consists of plain samples or of words in the default Huffman code. Both may stand for
+values or differences. Files with other Huffman tables, two sampling rates or a reference beat are rejected.
 
-Shapes: K leads as found, L samples.
+Shapes: K leads of the file, L samples.
 """
 
 import binascii
@@ -27,19 +27,20 @@ from ecg_records.stretch import WHOLE, Stretch, refuse_large
 
 _CONVERT = "convert it to DICOM or HL7 aECG"
 _HEAD, _POINTER = 16, 10
-"""Bytes before the content of a section, and bytes of a pointer."""
+"""Number of bytes before the content of a section, and number of bytes of a pointer."""
 _NAMES, _CODES, _LEADS, _RHYTHM, _MEASURED, _STATED = 1, 2, 3, 6, 7, 8
 """Sections that are read: patient and recording, Huffman tables, leads, rhythm, measurements, report."""
 _UNKNOWN = 19999
-"""Times from this value on mean that the value is missing or was not measured."""
+"""Times of this value or more are missing or were not measured."""
 _DEFAULT = 19999
-"""Value instead of the number of tables if the file uses the default table."""
+"""Number of Huffman tables in the file if it uses the default table."""
 _WORDS = re.compile(rb"0|1{1,8}0[01]|1{9}0[01]{8}|1{10}[01]{16}|[01]+")
-"""Words of the default code: 0, ±1 to ±8 by the number of ones, raw 8 or 16 bits, and left-over bits."""
+"""Words of the default Huffman code: zero, ±1 to ±8 by the number of ones, and numbers of 8 or 16 bits. The
+last alternative matches left-over bits."""
 _LONGEST = 26
 _AGE_UNITS = {1: "years", 2: "months", 3: "weeks", 4: "days", 5: "hours"}
 _NUMBER, _AGE, _BORN, _SEX, _DAY, _TIME, _LOW, _HIGH, _END = 2, 4, 5, 8, 25, 26, 27, 28, 255
-"""Tags of section 1. Tags of names are ignored."""
+"""Tags of section 1 that are read. Names of patients are ignored."""
 
 
 class _Lead(NamedTuple):
@@ -59,7 +60,7 @@ def waveform(file: Path, stretch: Stretch = WHOLE) -> Waveform:
         raise RecordError(Reason.unreadable, "is damaged: its checksum differs")
     sections = _sections(content[:length])
     if _RHYTHM not in sections or _LEADS not in sections:
-        raise RecordError(Reason.signal_format, "has no rhythm waveform: export it with its waveform")
+        raise RecordError(Reason.signal_format, "has no rhythm waveform: export the ECG with its waveform")
     leads = _leads(sections[_LEADS])
     x_KL, fs = _millivolts(sections[_RHYTHM], leads, sections.get(_CODES))
     return Waveform(
@@ -73,7 +74,7 @@ def waveform(file: Path, stretch: Stretch = WHOLE) -> Waveform:
 
 
 def _machine(measured: bytes, report: bytes) -> MachineReport:
-    """Return the machine's report: measurements of the first reference beat, and statements."""
+    """Return the report of the device: measurements of the first reference beat, and statements."""
     values: dict[str, object] = {}
     if len(measured) >= 22:
         rr, _, p_on, p_off, qrs_on, qrs_off, t_off = struct.unpack_from("<7H", measured, 2)
@@ -103,7 +104,7 @@ def _sections(content: bytes) -> dict[int, bytes]:
 
 
 def _leads(section: bytes) -> list[_Lead]:
-    """Return the leads in order. Files number the first sample 0 or 1."""
+    """Return the leads in order. In some files the first sample has number 0, in others 1."""
     count, flags = section[0], section[1]
     if flags & 1:
         raise RecordError(Reason.signal_format, f"is compressed against a reference beat: {_CONVERT}")
@@ -144,16 +145,16 @@ def _millivolts(section: bytes, leads: list[_Lead], codes: bytes | None) -> tupl
 
 
 def _words(stream: bytes, most: int) -> NDArray[np.int64]:
-    """Decode a stream in the default code. Padding bits of the last byte may look like further values."""
+    """Decode at most `most` values of a stream, because the padding of its last byte may look like values."""
     bits = (np.unpackbits(np.frombuffer(stream, np.uint8)) + ord("0")).tobytes()
     words = _WORDS.findall(bits)[:most]
-    if words and not _is_whole(words[-1]):
+    if words and not _is_complete(words[-1]):
         words.pop()
     return np.array(list(map(_value, words)), np.int64)
 
 
-def _is_whole(word: bytes) -> bool:
-    """Return whether a match is a whole word, not the left-over beginning of a word."""
+def _is_complete(word: bytes) -> bool:
+    """Return whether a match is a complete word, not the start of a word that is cut off."""
     ones = len(word) - len(word.lstrip(b"1"))
     return len(word) == (_LONGEST if ones > 9 else (18 if ones == 9 else ones + 2 if ones else 1))
 
@@ -168,7 +169,7 @@ def _value(word: bytes) -> int:
 
 
 def summed(d_L: NDArray[np.int64], differences: int) -> NDArray[np.int64]:
-    """Restore samples that were stored as values (0), or as first (1) or second (2) differences.
+    """Restore samples that are stored as values (0), first differences (1) or second differences (2).
 
     Example:
         >>> summed(np.array([5, 1, 1]), 1).tolist(), summed(np.array([5, 6, 1]), 2).tolist()
@@ -205,7 +206,7 @@ def _patient(section: bytes) -> dict[str, Any]:
 
 
 def _integer(tags: Mapping[int, bytes], tag: int) -> int:
-    """Return a number of two bytes, or 0 if the tag is missing."""
+    """Return the two-byte number of a tag, or 0 if the tag is missing."""
     return int.from_bytes(tags[tag], "little") if len(tags.get(tag, b"")) == 2 else 0
 
 

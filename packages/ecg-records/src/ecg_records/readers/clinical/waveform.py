@@ -1,6 +1,6 @@
-"""Waveforms of clinical formats as a `Record`: leads by name, signals in mV, a pseudonym.
+"""Convert waveforms of clinical formats to a `Record` with standard leads, mV and a pseudonym of the patient.
 
-Shapes: K leads as found, L samples.
+Shapes: K leads of the file, L samples.
 """
 
 import datetime
@@ -31,23 +31,23 @@ BY_NUMBER = {
     **{number + 2: f"V{number}" for number in range(1, 7)},
     65: "-aVR",
 }
-"""Numbers of the leads, which are the same in SCP-ECG (5.6.3-9-1) and ISO/IEEE 11073-10101 (2:1)."""
+"""Leads by number. The numbers are the same in SCP-ECG (5.6.3-9-1) and ISO/IEEE 11073-10101 (2:1)."""
 YEAR = 365.25
-"""Days of a year."""
+"""Number of days in a year."""
 INFANT, OLDEST = 2, 120
-"""Limits of age in years. Below `INFANT`, ages are fractions."""
+"""Age in years below which ages are fractions, and maximum age in years."""
 HALF_A_DAY = 0.5 / YEAR
 """Age in years on the day of birth."""
 _MOMENT = re.compile(r"(\d{4})-?(\d\d)-?(\d\d)(?:[T ]?(\d\d):?(\d\d):?(\d\d)?)?")
 
 
 class Waveform(NamedTuple):
-    """Recording in a clinical file. The attributes that aren't listed are as in a `Record`.
+    """Recording in a clinical file. Attributes that aren't listed have the same meaning as in a `Record`.
 
     Attributes:
         names: Names of all leads.
-        x_KL: Signals in mV: the requested stretch if `length` is given, else the whole recording.
-        patient: Patient's number in the file, not yet a pseudonym.
+        x_KL: Signals in mV. The requested stretch if `length` is given, and the complete recording otherwise.
+        patient: Patient id in the file, not yet a pseudonym.
         born, acquired: Dates or times in ISO 8601, local time.
         age: Age in years, if the file states the age.
         length: Samples per lead in the file.
@@ -73,8 +73,11 @@ class Waveform(NamedTuple):
 class Format:
     """Reader of a file format.
 
-    `waveform` reads a file, or a stretch of it, and may raise any error of its library. `magic` is the
-    offset and content of the format's signature, or None if names of files identify the format.
+    Attributes:
+        source: Name of the format.
+        marks: Patterns of file names.
+        waveform: Function that reads a file or a stretch of it. It may raise any error of its library.
+        magic: Offset and content of the format's signature, or None if the format is recognised by file name.
     """
 
     source: str
@@ -83,22 +86,22 @@ class Format:
     magic: tuple[int, bytes] | None = None
 
     def knows(self, file: Path) -> bool:
-        """Return whether a file has the format, by its ending, or without an ending by its first bytes."""
+        """Return whether a file has this format, by its ending, or by its first bytes if it has no ending."""
         ending = file.suffix.lower()
         if f"*{ending}" in self.marks:
             return True
-        unnamed = not ending or ending[1:].isdigit()  # DICOM files often have no ending, or end with a number
+        unnamed = not ending or ending[1:].isdigit()  # DICOM files often end in a number, or have no ending
         return self.magic is not None and unnamed and is_regular(file) and self.begins(file)
 
     def begins(self, file: Path) -> bool:
-        """Return whether a file begins with the format's signature."""
+        """Return whether a file starts with the signature of this format."""
         offset, magic = self.magic or (0, b"")
         with suppress(OSError), file.open("rb") as content:
             return content.read(offset + len(magic))[offset:] == magic
         return False
 
     def read(self, candidate: Candidate, stretch: Stretch = WHOLE) -> Record:
-        """Read a record, or a stretch of it. Raises `RecordError` if it can't be used."""
+        """Read a record or a stretch of it. Raises `RecordError` if the record can't be used."""
         if not is_regular(candidate.file):
             raise RecordError(Reason.unreadable, "isn't a regular file")
         if not self.begins(candidate.file):
@@ -110,14 +113,14 @@ class Format:
             return _record(candidate, waveform, stretch)
         except RecordError:
             raise
-        except Exception as error:  # a library's message may quote the patient's name
+        except Exception as error:  # the message of a library may contain the patient's name
             problem = f"can't be read as {self.source} ({type(error).__name__})"
             raise RecordError(Reason.unreadable, problem) from error
 
 
 @contextmanager
 def _quiet() -> Iterator[None]:
-    """Silence logs and warnings of libraries, because they may quote a patient's name."""
+    """Silence logs and warnings of libraries, because they may contain the patient's name."""
     log = logging.getLogger("pydicom")
     before = log.disabled
     log.disabled = True
@@ -141,7 +144,7 @@ def _record(candidate: Candidate, waveform: Waveform, stretch: Stretch) -> Recor
     x_KL = np.asarray(found.upright(waveform.x_KL[list(found.rows), cut]), np.float64)
     leads, x_KL, notes = _with_derived(found.leads, x_KL)
     notes = (*notes, *changed(found))
-    with np.errstate(over="ignore", invalid="ignore"):  # the quality rules find NaN and infinity
+    with np.errstate(over="ignore", invalid="ignore"):  # the quality rules report NaN and infinity
         mv_KL = np.ascontiguousarray(x_KL, np.float32)
     return Record(
         id=candidate.file.stem,
@@ -164,7 +167,7 @@ def _record(candidate: Candidate, waveform: Waveform, stretch: Stretch) -> Recor
 def _with_derived(
     leads: tuple[str, ...], x_KL: NDArray[np.float64]
 ) -> tuple[tuple[str, ...], NDArray[np.float64], tuple[Note, ...]]:
-    """Add missing limb leads that follow from I and II (Einthoven, Goldberger)."""
+    """Compute missing limb leads from I and II (Einthoven, Goldberger)."""
     missing = [lead for lead in LEADS[2:6] if lead not in leads]
     if not missing or not {"I", "II"} <= set(leads):
         return leads, x_KL, ()
@@ -178,7 +181,7 @@ def _with_derived(
 
 
 def per_mv(unit: str | None) -> float:
-    """Return how many of a unit are in a millivolt. Raises `RecordError`."""
+    """Return the number of units in a millivolt. Raises `RecordError` if the unit isn't a voltage."""
     number_of = unit_in_volts(unit)
     if number_of is None:
         raise RecordError(
@@ -189,7 +192,7 @@ def per_mv(unit: str | None) -> float:
 
 
 def finite_gain(value: object) -> float:
-    """Return the size of a converter step. Raises `RecordError` if it is zero or missing."""
+    """Return the gain, the size of a step of the converter. Raises `RecordError` if it is zero or missing."""
     gain = number(value)
     if not 0 < abs(gain) < np.inf:
         raise RecordError(Reason.gain, "doesn't state the gain of its samples")
@@ -212,7 +215,7 @@ def filtered(low: object = None, high: object = None, notch: object = None) -> t
 
 
 def flagged(statuses: Mapping[str, str]) -> tuple[Note, ...]:
-    """Return notes on leads that the device flagged, with the status as a word.
+    """Return notes on leads that the device flagged. `statuses` maps each lead to its status.
 
     Example:
         >>> flagged({"V3": "DISCONNECTED", "V4": "DISCONNECTED"})
@@ -228,19 +231,19 @@ def flagged(statuses: Mapping[str, str]) -> tuple[Note, ...]:
 
 
 def silenced(names: Sequence[str], x_KL: NDArray[np.float64], off: Collection[str]) -> NDArray[np.float64]:
-    """Return signals with NaN in the leads that are off."""
+    """Replace the signals of leads that are off by NaN."""
     off_K = np.array([name in off for name in names], bool)
     return np.where(off_K[:, None], np.nan, x_KL)
 
 
 def _hertz(value: object) -> float | None:
-    """Return a frequency, or None for 0 and other values that aren't frequencies."""
+    """Return a frequency as a number, or None for 0 and values that aren't numbers."""
     hertz = number(value)
     return hertz if 0 < hertz < 1e6 else None
 
 
 def stacked(rows: Sequence[NDArray[np.float64]]) -> NDArray[np.float64]:
-    """Stack leads of equal length to [K, L]. Raises `RecordError`."""
+    """Stack leads to [K, L]. Raises `RecordError` if their lengths differ or there are no leads."""
     lengths = sorted({len(row) for row in rows})
     if len(lengths) > 1:
         raise RecordError(
@@ -252,13 +255,13 @@ def stacked(rows: Sequence[NDArray[np.float64]]) -> NDArray[np.float64]:
 
 
 def pseudonym(number: str | None) -> str | None:
-    """Hash a patient number into a stable name. A list of all numbers can reverse the hash."""
+    """Hash a patient id to a stable pseudonym. Anyone with a list of all patient ids can reverse the hash."""
     text = (number or "").strip()
     return hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()[:16] if text else None
 
 
 def moment(text: str | None) -> str | None:
-    """Return a date, or date and time, in ISO 8601. Returns None for other texts.
+    """Return a date, or a date with time, in ISO 8601, or None if the text isn't a date.
 
     Example:
         >>> moment("20130125105919.000"), moment("19710123"), moment("00000000")
@@ -276,11 +279,11 @@ def moment(text: str | None) -> str | None:
 
 
 def years(value: object, unit: str) -> float | None:
-    """Return an age in years, as a fraction for infants, or None for impossible ages.
+    """Convert an age to years. Returns None for an impossible age.
 
     Args:
-        value: Number of units.
-        unit: Word or letter, such as `YEARS` or `M`.
+        value: Age in the unit.
+        unit: Unit as a word or letter, such as `YEARS` or `M`.
 
     Example:
         >>> years("006", "M"), years(21, "MONTHS"), years("42", "Y"), years("", "Y")
@@ -296,7 +299,7 @@ def years(value: object, unit: str) -> float | None:
 
 
 def _age(waveform: Waveform) -> float | None:
-    """Return the stated age. If it is missing, or an infant's in whole years, use the date of birth."""
+    """Return the stated age, or the age by dates if the stated age is missing or too coarse for an infant."""
     stated, by_dates = waveform.age, _years_between(waveform.born, waveform.acquired)
     if stated is None or (by_dates is not None and stated in (0, 1) and by_dates < INFANT):
         return by_dates if by_dates is not None else stated
@@ -304,7 +307,7 @@ def _age(waveform: Waveform) -> float | None:
 
 
 def _years_between(born: str | None, acquired: str | None) -> float | None:
-    """Return completed years between two dates, or a fraction under two years."""
+    """Return the completed years between two dates, or a fraction for less than two years."""
     if born is None or acquired is None:
         return None
     first, last = (datetime.date.fromisoformat(day[:10]) for day in (born, acquired))

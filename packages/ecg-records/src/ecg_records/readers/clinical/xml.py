@@ -1,4 +1,4 @@
-"""XML documents in three formats, parsed once, and safe from external and nested entities."""
+"""Read XML documents in three clinical formats, without expanding external or nested entities."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -10,8 +10,9 @@ from ecg_records.readers.clinical.waveform import Format, Waveform
 from ecg_records.stretch import WHOLE, WIDEN, WIDER, Stretch, refuse_large
 
 MOST_TAGS = round(200_000 * WIDER)
-"""Most tags of a document. A tag costs a hundred bytes of memory, and a waveform needs a few thousand."""
-_KINDS: dict[str, Callable[[Element], Waveform]] = {
+"""Maximum number of tags in a document. A tag takes a hundred bytes of memory. A waveform has a few thousand
+tags."""
+_READERS: dict[str, Callable[[Element], Waveform]] = {
     module.ROOT: module.waveform for module in (aecg, muse, philips)
 }
 
@@ -28,10 +29,10 @@ def waveform(file: Path, stretch: Stretch = WHOLE) -> Waveform:
         raise RecordError(Reason.too_long, problem)
     root: Element = fromstring(content)
     name = root.tag.rpartition("}")[2]
-    if name not in _KINDS:
-        problem = f"must be XML of HL7 aECG, GE MUSE or Philips, got {name[:40]!r}: export it as one of them"
+    if name not in _READERS:
+        problem = f"must be XML of HL7 aECG, GE MUSE or Philips, got {name[:40]!r}: export such a format"
         raise RecordError(Reason.signal_format, problem)
-    return _KINDS[name](root)
+    return _READERS[name](root)
 
 
 XML = Format("XML", ("*.xml",), waveform)

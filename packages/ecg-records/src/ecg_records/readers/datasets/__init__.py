@@ -1,1 +1,1 @@
-"""Readers of published collections."""
+"""Read published data sets in their original layout."""

@@ -1,8 +1,9 @@
-"""CinC Challenges 2020/2021, and any folder of WFDB records in their style.
+"""Read the CinC Challenges 2020/2021, and any folder of WFDB records with the same kind of headers.
 
-The Challenges have eight collections. Each is a folder of headers with age, sex and SNOMED-CT codes as
+The Challenges have eight collections. Each is a folder of headers with age, sex and SNOMED CT codes as
 comments (Reyna et al. 2021, doi:10.23919/CinC53138.2021.9662687). PhysioNet adds another level of folders.
-The Chapman-Shaoxing and Ningbo database (doi:10.13026/wgex-er52) has the same headers in another tree.
+The joint database of Chapman-Shaoxing and Ningbo (doi:10.13026/wgex-er52) has the same headers in other
+folders.
 """
 
 import re
@@ -20,31 +21,31 @@ _JS = re.compile(r"JS(\d{5})")
 
 
 CHAPMAN = 10_646
-"""Last record number of Chapman-Shaoxing in the joint database. Ningbo's records have larger numbers."""
+"""Largest record number of Chapman-Shaoxing in the joint database. Records of Ningbo have larger numbers."""
 
 
 @dataclass(frozen=True)
 class Cinc2021:
-    """Reader of WFDB headers that no other reader claims, counted by collection."""
+    """Reader of all WFDB headers that don't belong to another reader."""
 
     def records(self, root: Path, headers: Iterable[Path]) -> Iterator[Candidate]:
-        """Yield the records of `headers`, which lie below `root`."""
+        """Yield a record for each header below `root`."""
         for header in headers:
             yield Candidate(root, header, collection(header, root), self)
 
     def read(self, candidate: Candidate, stretch: Stretch = WHOLE) -> Record:
-        """Read a record. Raises `RecordError` as `wfdb.read_record` does."""
+        """Read a record. Raises `RecordError` like `wfdb.read_record`."""
         record = read_record(candidate.file, candidate.root, stretch)
         return replace(record, source=candidate.source)
 
 
 def is_header(name: str) -> bool:
-    """Return whether a file is a WFDB header by its name."""
+    """Return whether a file name is the name of a WFDB header."""
     return name.endswith((".hea", ".HEA"))
 
 
 def collection(header: Path, root: Path) -> str:
-    """Return the collection of a header: a known collection in its path, or the folder below `root`."""
+    """Return the collection of a header: a known collection in its path, or else the folder below `root`."""
     source, folder = _folder(header.parent, root)
     number = None if source else _JS.fullmatch(header.stem)
     if number:

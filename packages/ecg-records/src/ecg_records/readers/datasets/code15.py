@@ -1,10 +1,10 @@
-"""CODE-15 % in Zenodo's layout: HDF5 files of tracings, and a table of exams.
+"""Read CODE-15 % in Zenodo's layout: HDF5 files of tracings, and a table of exams.
 
 `exams_part0.hdf5` … `exams_part17.hdf5` hold `tracings` [N, 4096, 12] at 400 Hz and `exam_id` [N].
 `exams.csv` lists patient, age, sex and six diagnoses of each exam. Recordings of 10 or 7 s are zero-padded on
 both sides to 4096 samples. Ribeiro et al. 2021, doi:10.5281/zenodo.4916206.
 
-Shapes: K leads as found, C leads, L samples.
+Shapes: C leads, L samples.
 """
 
 from collections.abc import Iterator
@@ -28,8 +28,8 @@ from ecg_records.stretch import WHOLE, Stretch
 TABLE = "exams.csv"
 SOURCE = "code-15"
 LAYOUT = Layout(fs=400, units="adc", gain=2, key="tracings")
-"""Twelve leads in the usual order, with 2 units per mV. The publishers' tool scaled millivolts by 2
-(github.com/antonior92/ecg-preprocessing, README)."""
+"""Layout of the tracings: twelve leads in the usual order, with 2 units per mV, because the authors' tool
+scaled millivolts by 2 (github.com/antonior92/ecg-preprocessing, README)."""
 CODES = {
     "1dAVb": "270492004",
     "RBBB": "59118001",
@@ -39,7 +39,7 @@ CODES = {
     "AF": "164889003",
     "normal_ecg": "426783006",
 }
-"""Equivalent codes of the official Dx map, by column."""
+"""Equivalent code in the official table `Dx_map.csv` for each column."""
 
 
 class Exam(NamedTuple):
@@ -62,11 +62,14 @@ class Code15:
     marks = (TABLE,)
 
     def is_root(self, folder: Path) -> bool:
-        """Return whether the folder's table names the file of each exam."""
+        """Return whether the folder has a table that lists the file of each exam."""
         return {"exam_id", "trace_file"} <= columns(folder / TABLE)
 
     def candidates(self, root: Path) -> Iterator[Candidate]:
-        """Find all tracings on disk. An unreadable part becomes an unusable record. Raises as `rows` does."""
+        """Find all tracings on disk. Raises the same errors as `rows`.
+
+        A part that can't be read becomes an unusable record.
+        """
         exams = _exams(root / TABLE)
         for file in sorted(root.rglob("exams_part*.hdf5")):
             try:
@@ -102,13 +105,13 @@ class Code15:
 
 
 def unpadded(x_CL: NDArray[np.float32]) -> NDArray[np.float32]:
-    """Cut off samples at both ends that are zero in all leads."""
+    """Remove samples at both ends that are zero in all leads."""
     signal_L = np.flatnonzero(x_CL.any(axis=0))
     return x_CL[:, signal_L[0] : signal_L[-1] + 1] if len(signal_L) else x_CL[:, :0]
 
 
 def _exams(path: Path) -> dict[int, Exam]:
-    """Return the rows by exam. Tracings of damaged rows are later noted as missing in the table."""
+    """Return the rows by exam. Damaged rows are skipped, so their tracings get a note."""
     exams: dict[int, Exam] = {}
     for row in rows(path, "exam_id", "patient_id", "age", "is_male"):
         codes = tuple(code for column, code in CODES.items() if _is_true(row.get(column)))

@@ -1,13 +1,13 @@
-"""CPSC2018 in its organisers' layout: MAT structs and a table of labels.
+"""Read CPSC2018 in the layout of its organisers: MATLAB structs and a table of labels.
 
 `REFERENCE.csv` has up to three labels per recording. Each `A0001.mat` holds a struct `ECG` with `sex`, `age`
 and `data` [12, L] in mV at 500 Hz, with the leads in standard order. The three archives may be unpacked into
 a single folder, or into `TrainingSet1` to `TrainingSet3`, of which the third contains the table. Liu et al.
 2018, doi:10.1166/jmihi.2018.2442.
 
-`cinc2021` reads the Challenges' copy with WFDB headers. `recordings` finds both layouts.
+`cinc2021` reads the CinC Challenges' copy with WFDB headers. `recordings` finds both layouts.
 
-Shapes: K leads as found, C leads, L samples.
+Shapes: C leads, L samples.
 """
 
 from collections.abc import Iterator
@@ -44,7 +44,10 @@ class Cpsc2018:
         return _table(folder) is not None
 
     def candidates(self, root: Path) -> Iterator[Candidate]:
-        """Find all recordings of the table. Invalid labels make them unusable. Raises as `rows` does."""
+        """Find all recordings in the table. Raises the same errors as `rows`.
+
+        A recording with invalid labels is unusable.
+        """
         files = {file.name: file for folder in _folders(root) for file in folder.glob("*.mat")}
         for row in rows(_table(root) or root / REFERENCE, "Recording", *_LABELS):
             name = f"{row['Recording']}.mat"
@@ -54,13 +57,13 @@ class Cpsc2018:
             yield Candidate(root, files.get(name, root / name), CPSC2018, self, key, unusable=unusable)
 
     def read(self, candidate: Candidate, stretch: Stretch = WHOLE) -> Record:
-        """Read a recording. Raises `RecordError` if its file is missing or has another structure."""
+        """Read a recording. Raises `RecordError` if its file is missing or has an unexpected structure."""
         file = candidate.file
         if not is_regular(file):
             raise RecordError(Reason.no_signal_file, "its signal file is missing")
         try:
             ecg = {variable.name: variable for variable in variables(file)}["ECG"].value
-            with np.errstate(over="ignore"):  # the quality rules find infinity
+            with np.errstate(over="ignore"):  # the quality rules report infinity
                 x_CL = np.asarray(ecg["data"], np.float32)
             age, sex = str(np.squeeze(ecg["age"])), str(ecg["sex"])
         except (OSError, KeyError, ValueError, TypeError) as error:
@@ -81,7 +84,7 @@ class Cpsc2018:
 
 
 def recordings(root: Path) -> list[Candidate]:
-    """Return a folder's recordings by name, in the organisers' or the Challenges' layout.
+    """Return the recordings of a folder, sorted by name, in the organisers' or the Challenges' layout.
 
     Raises `CorpusError` if the table of labels can't be read.
     """
@@ -93,7 +96,7 @@ def recordings(root: Path) -> list[Candidate]:
 
 
 def codes_of(candidate: Candidate) -> tuple[str, ...]:
-    """Return the codes of a recording without reading its signal, or () for invalid labels."""
+    """Return the codes of a recording without reading its signal, or () if its labels are invalid."""
     if isinstance(candidate.reader, Cpsc2018):
         return candidate.key or ()
     try:
@@ -107,16 +110,17 @@ def _folders(root: Path) -> list[Path]:
 
 
 def _table(root: Path) -> Path | None:
-    """Return the first table of labels in the folders."""
+    """Return the first table of labels in the folders, or None."""
     tables = (folder / REFERENCE for folder in _folders(root))
     return next((table for table in tables if _LABELS[0] in columns(table)), None)
 
 
 def _codes(row: dict[str, str]) -> tuple[str, ...] | Unusable:
-    """Return the codes of a row. Labels are numbered from 1 in the order of `CPSC_LABELS`."""
+    """Return the codes of a row, which holds numbers of labels: 1 is the first of `CPSC_LABELS`."""
     labels = [row[name] for name in _LABELS]
     codes = dict(enumerate(CPSC_LABELS.values(), start=1))
     try:
         return tuple(codes[int(label)] for label in labels if label)
     except (ValueError, KeyError):
-        return Unusable(Reason.labels, f"has the labels {', '.join(map(repr, labels))[:80]} in {REFERENCE}")
+        listed = ", ".join(map(repr, labels))[:80]
+        return Unusable(Reason.labels, f"labels in {REFERENCE} must be numbers from 1 to 9, got {listed}")

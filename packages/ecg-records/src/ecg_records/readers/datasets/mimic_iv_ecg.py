@@ -1,4 +1,4 @@
-"""MIMIC-IV-ECG in PhysioNet's layout: 800,000 records without codes.
+"""Read MIMIC-IV-ECG in PhysioNet's layout: 800,000 records without codes.
 
 `record_list.csv` lists the records (`files/p1000/p10000032/s40689238/40689238`). Leads are read by name,
 because aVF comes before aVL in the files. Gow et al. 2023, doi:10.13026/4nqg-sb35.
@@ -18,17 +18,17 @@ LIST = "record_list.csv"
 
 @dataclass(frozen=True)
 class MimicIvEcg:
-    """Reader of the records in `record_list.csv`. Other records below `files/` are quarantined."""
+    """Reader of the records in `record_list.csv`. Unlisted records below `files/` can't be read."""
 
     source = "mimic-iv-ecg"
     marks = (LIST,)
 
     def is_root(self, folder: Path) -> bool:
-        """Return whether the folder's list has a file and a subject per record."""
+        """Return whether the folder has a list with the file and the subject of each record."""
         return {"subject_id", "path"} <= columns(folder / LIST)
 
     def candidates(self, root: Path) -> Iterator[Candidate]:
-        """Find the listed records on disk, and unlisted records below `files/`. Raises as `rows` does."""
+        """Find the listed records on disk, and unlisted records below `files/`. Raises like `rows`."""
         listed = [
             Candidate(root, file, self.source, self, row["subject_id"])
             for row in rows(root / LIST, "subject_id", "path")
@@ -38,6 +38,6 @@ class MimicIvEcg:
         yield from unlisted(self, root, sorted((root / "files").rglob("*.hea")), listed, LIST)
 
     def read(self, candidate: Candidate, stretch: Stretch = WHOLE) -> Record:
-        """Read a record. Raises `RecordError` as `wfdb.read_record` does."""
+        """Read a record. Raises `RecordError` like `wfdb.read_record`."""
         record = read_record(candidate.file, candidate.root, stretch)
         return replace(record, source=self.source, patient=candidate.key)

@@ -1,7 +1,7 @@
-"""PTB Diagnostic ECG Database in PhysioNet's layout: 1000 Hz, 15 leads, diagnoses in words.
+"""Read the PTB Diagnostic ECG Database in PhysioNet's layout: 1000 Hz, 15 leads, diagnoses in words.
 
 Each patient has a folder (`patient001/s0010_re.hea`). Bousseljot et al. 1995, doi:10.13026/C28C71.
-`cinc2021` reads the Challenges' copy with codes.
+`cinc2021` reads the CinC Challenges' copy, which has codes.
 """
 
 import re
@@ -26,7 +26,8 @@ CODES = {
     "hypertrophy": "266249003",
     "myocardial hypertrophy": "266249003",
 }
-"""Equivalent codes of the official Dx map, by reason for admission. Other reasons have no code."""
+"""Equivalent code in the official table `Dx_map.csv` for each reason for admission. Other reasons have no
+code."""
 
 _PATIENT = re.compile(r"patient\d{3}")
 _RECORD = re.compile(r"s\d{4}(_re|lre)\.hea")
@@ -40,11 +41,11 @@ class Ptbdb:
     marks = ("patient001",)
 
     def is_root(self, folder: Path) -> bool:
-        """Return whether the first patient's folder holds a record with a name of this database."""
+        """Return whether the folder of the first patient has a record that is named as in this database."""
         return any(_RECORD.fullmatch(file.name) for file in (folder / "patient001").glob("s*.hea"))
 
     def candidates(self, root: Path) -> Iterator[Candidate]:
-        """Find the headers that lie directly in the patients' folders."""
+        """Find the headers in the patients' folders, without their subfolders."""
         for file in root.glob("patient*/*.hea"):
             if _PATIENT.fullmatch(file.parent.name):
                 yield Candidate(root, file, self.source, self)
@@ -52,7 +53,7 @@ class Ptbdb:
     def read(self, candidate: Candidate, stretch: Stretch = WHOLE) -> Record:
         """Read a record, with codes from the reason for admission and from an added `#Dx` comment.
 
-        Raises `RecordError` as `wfdb.read_record` does.
+        Raises `RecordError` like `wfdb.read_record`.
         """
         record = read_record(candidate.file, candidate.root, stretch)
         reason = read_header(candidate.file, candidate.root).comments.get("reason for admission", "")

@@ -1,10 +1,10 @@
-"""PTB-XL in PhysioNet's layout.
+"""Read PTB-XL in PhysioNet's layout.
 
-A release has `ptbxl_database.csv` (a row per ECG), `scp_statements.csv` (meanings of the statements), and the
-recordings twice: `records500/` as recorded, `records100/` at 100 Hz.
+A release has `ptbxl_database.csv` (a row per ECG), `scp_statements.csv` (meanings of the statements), and two
+copies of the recordings: `records500/` at the original 500 Hz, and `records100/` at 100 Hz.
 Wagner et al. 2020, doi:10.1038/s41597-020-0495-6.
 
-Shapes: K leads as found, L samples.
+Shapes: K leads of the file, L samples.
 """
 
 import ast
@@ -26,15 +26,17 @@ DATABASE = "ptbxl_database.csv"
 STATEMENTS = "scp_statements.csv"
 FS = 500
 RECORDS = ("records500", "records100")
-"""Folders of the recordings, as recorded and at 100 Hz."""
+"""Folders of the recordings at 500 and 100 Hz."""
 
 
 @dataclass(frozen=True)
 class Entry:
     """Row of the database.
 
-    `scp` maps a statement to its likelihood in percent (0 if not given). `file` is the recording at 500 Hz,
-    `slow_file` the recording at 100 Hz, or empty.
+    Attributes:
+        scp: Likelihood in percent by SCP-ECG statement, 0 if the likelihood isn't stated.
+        file: Recording at 500 Hz.
+        slow_file: Recording at 100 Hz, or "".
     """
 
     ecg_id: int
@@ -52,7 +54,14 @@ class Entry:
 
 @dataclass(frozen=True)
 class Statement:
-    """Row of the statements: kind of finding, and diagnostic class and subclass, if any."""
+    """Row of the table of statements.
+
+    Attributes:
+        name: Abbreviation of the statement.
+        description: Meaning of the statement.
+        diagnostic, form, rhythm: Whether the statement belongs to this category.
+        superclass, subclass: Diagnostic class and subclass, or None.
+    """
 
     name: str
     description: str
@@ -80,7 +89,7 @@ class PtbXl:
         return is_root(folder)
 
     def candidates(self, root: Path) -> Iterator[Candidate]:
-        """Find the entries on disk, and unlisted headers in their folders. Raises as `database` does."""
+        """Find the entries on disk, and unlisted headers in their folders. Raises like `database`."""
         listed: list[Candidate] = []
         for entry in entries(root, self.rate):
             header = header_of(root, entry, self.rate)
@@ -92,12 +101,12 @@ class PtbXl:
         yield from unlisted(self, root, headers, listed, DATABASE)
 
     def read(self, candidate: Candidate, stretch: Stretch = WHOLE) -> Record:
-        """Read the record of an entry. Raises `RecordError` as `read` does."""
+        """Read the record of an entry. Raises `RecordError` like `read`."""
         return read(candidate.root, candidate.key, stretch, self.rate)
 
 
 def is_root(folder: Path) -> bool:
-    """Return whether a folder has PTB-XL's table, and a second sign that it is a PTB-XL release."""
+    """Return whether a folder has PTB-XL's table, and the right column or another part of a release."""
     table = folder / DATABASE
     needed = (*RECORDS, STATEMENTS)
     return is_regular(table) and (
@@ -106,7 +115,7 @@ def is_root(folder: Path) -> bool:
 
 
 def database(root: Path) -> list[Entry]:
-    """Return all rows of the database in the order of ecg_id, also for records that aren't on disk.
+    """Return all rows of the database, sorted by ecg_id, including records that aren't on disk.
 
     Raises `CorpusError` if the database is missing or doesn't belong to PTB-XL.
     """
@@ -115,12 +124,12 @@ def database(root: Path) -> list[Entry]:
 
 
 def entries(root: Path, rate: int = FS) -> list[Entry]:
-    """Return the rows with a header on disk, in the order of ecg_id. Raises as `database` does."""
+    """Return the rows with a header on disk, sorted by ecg_id. Raises like `database`."""
     return [row for row in database(root) if is_regular(header_of(root, row, rate))]
 
 
 def statements(root: Path) -> dict[str, Statement]:
-    """Return the SCP-ECG statements by name. Raises `CorpusError` if their table can't be read."""
+    """Return the SCP-ECG statements by name. Raises `CorpusError` if the table can't be read."""
     categories = ("diagnostic", "form", "rhythm")
     return {
         row[""]: Statement(
@@ -137,7 +146,7 @@ def statements(root: Path) -> dict[str, Statement]:
 
 
 def header_of(root: Path, entry: Entry, rate: int = FS) -> Path:
-    """Return the entry's header at a rate (500 or 100 Hz), or at the other rate if only that exists."""
+    """Return the header of an entry at 500 or 100 Hz, or at the other rate if only this copy exists."""
     files = (entry.file, entry.slow_file) if rate == FS else (entry.slow_file, entry.file)
     preferred, other = (root / f"{file}.hea" for file in files)
     return other if is_regular(other) and not is_regular(preferred) else preferred
@@ -146,7 +155,7 @@ def header_of(root: Path, entry: Entry, rate: int = FS) -> Path:
 def read(root: Path, entry: Entry, stretch: Stretch = WHOLE, rate: int = FS) -> Record:
     """Read the record of an entry. Its codes are `scp:` CURIEs, such as `scp:IMI`.
 
-    Raises `RecordError` if the record can't be used. Its `reason` is an `errors.Reason`.
+    Raises `RecordError` if the record can't be used.
     """
     header = header_of(root, entry, rate)
     parsed = read_header(header, root)
@@ -201,10 +210,10 @@ def _entry(row: dict[str, str], root: Path) -> Entry:
 
 
 _NO_VALUES = (ValueError, TypeError, AttributeError, OverflowError, SyntaxError, MemoryError, RecursionError)
-"""Errors of `float`, `int` and `literal_eval` for texts that aren't values."""
+"""Errors that `float`, `int` and `literal_eval` raise for invalid text."""
 
 
 def patients_by_identity(roots: Iterable[Path]) -> dict[str, str | None]:
-    """Return the patient of each published record id, also for records that aren't on disk."""
+    """Return the patient of each record by its public name, including records that aren't on disk."""
     rows = [row for root in roots if is_root(root) for row in database(root)]
     return {f"ptbxl/{row.ecg_id:05d}": patient_of(PTBXL, row.patient) for row in rows}
