@@ -47,7 +47,7 @@ def test_prepare_prints_what_was_kept_and_says_why_the_rest_was_not(prepared):
     code, out, err = prepared[1]
     assert code == 0
     assert "no-signal-file" in out
-    assert "georgia/E00002.hea: no-signal-file: its signal file E00002.dat is missing" in err
+    assert "georgia/E00002.hea: no-signal-file: the signal file E00002.dat is missing" in err
 
 
 @pytest.mark.parametrize("form", ["text", "json"])

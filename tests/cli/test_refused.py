@@ -48,7 +48,7 @@ REFUSED = [
     (
         "predict P/run hole.npy --fs 500",
         3,
-        "hole.npy: no lead is usable (all leads: more samples without numbers than are bridged). Cut the",
+        "hole.npy: no lead is usable (all leads: more missing samples than can be bridged). Cut the",
     ),
     (f"predict P/run one.csv --fs 250 {LEADS} --out q.xlsx", 2, "must end in .csv or .parquet, got .xlsx"),
     (f"predict P/run one.csv --fs 250 {LEADS} --out file/q.csv", 3, "cannot be written"),

@@ -23,7 +23,7 @@ def test_a_file_that_is_no_ecg_is_refused_with_the_formats_that_are_read(tmp_pat
     found = find_inputs([tmp_path / name, tmp_path / "A0001.hea"])
     assert len(found) == 2, "the others are read"
     [unusable] = [one for one in found.values() if one.file.name == name]
-    with pytest.raises(RecordError, match=r"isn't an ECG in a format that is read: WFDB \(\.hea\), DICOM"):
+    with pytest.raises(RecordError, match=r"isn't an ECG in a supported format: WFDB \(\.hea\), DICOM"):
         unusable.read()
 
 

@@ -34,9 +34,9 @@ from marecg.train.data import supervise
 DAMAGE = {
     "good": ((), ()),
     "artefact": ((8,), (), "V3: 0.50 s of extreme amplitude bridged"),
-    "gap": ((7,), (), "V2: 0.50 s without numbers bridged"),
+    "gap": ((7,), (), "V2: 0.50 s of missing samples bridged"),
     "off": ((9,), ("V4",), "V4: flat within 0.01 mV: hidden"),
-    "railed": ((7,), ("V2",), "V2: on a rail for over 2% of the time: hidden"),
+    "railed": ((7,), ("V2",), "V2: clipped for over 2% of the time: hidden"),
     "open": ((10,), ("V5",), "V5: beyond 10 mV around its median: hidden"),
     "foot": ((5,), (), "aVF: flat within 0.01 mV: derived"),
 }
@@ -189,7 +189,7 @@ def test_a_record_without_a_usable_lead_is_refused_with_the_reasons_of_all(tmp_p
     x_CL[:6, 2000:] = damaged("good")[:6, :3000]
     make_record(tmp_path, "lost", x_CL)
     [candidate] = find_inputs([tmp_path / "lost.hea"]).values()
-    limbs = "no lead is usable (I, II, III, aVR, aVL, aVF: more samples without numbers"
+    limbs = "no lead is usable (I, II, III, aVR, aVL, aVF: more missing samples"
     with pytest.raises(RecordError, match=re.escape(limbs) + r".*; V1, .*V6: flat") as refused:
         read_mended(candidate)
     assert refused.value.reason == Reason.nan

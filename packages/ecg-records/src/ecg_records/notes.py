@@ -40,7 +40,7 @@ _SAVED = (
     (re.compile(r".*: derived"), NoteKind.derived),
     (re.compile(r".*: hidden"), NoteKind.hidden),
     (re.compile(r"not used: .*|several recordings in one file.*"), NoteKind.unused),
-    (re.compile(r".* computed from .*|.* turned round.*"), NoteKind.computed),
+    (re.compile(r".* computed from .*|.* inverted: .*|.* turned round.*"), NoteKind.computed),
     (re.compile(r".*\b(joined|shifted|sorted|missing in)\b.*"), NoteKind.timing),
     (re.compile(r".*: flagged .*"), NoteKind.off),
     (re.compile(r"checksum differs in .*"), NoteKind.checksum),
@@ -101,7 +101,7 @@ def changed(found: "Found") -> tuple[Note, ...]:
     """Return notes on leads that the file stores inverted (−aVR), and on signals read under another name."""
     notes = []
     if found.turned:
-        text = f"{', '.join(found.turned)} turned round: stored as minus"
+        text = f"{', '.join(found.turned)} inverted: stored with the opposite sign"
         notes.append(Note(text, NoteKind.computed, found.turned))
     if found.renamed:
         listed = ", ".join(f"{name} as {lead}" for name, lead in found.renamed)

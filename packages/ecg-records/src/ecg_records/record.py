@@ -1,9 +1,9 @@
-"""Results of every reader: `Record`, a uniform recording, and `Candidate`, a record not yet read.
+"""Define `Record`, a recording from any format, and `Candidate`, a record that was found but not read.
 
-A `Reader` knows a dataset or format. The built-in dataset readers are in `readers.datasets`. Other packages
-add readers through the entry point group `ecg_records.readers`.
+A `Reader` finds and reads the records of a data set or format. The built-in readers of data sets are in
+`readers.datasets`. Other packages add readers through the entry point group `ecg_records.readers`.
 
-Shapes: K leads as found, C all twelve (rows in `LEADS` order), L samples at the record's own rate.
+Shapes: K leads of the file, C the twelve leads (in the order of `LEADS`), L samples at the record's own rate.
 """
 
 import os
@@ -37,14 +37,15 @@ class Record:
         id: Name of the record within its source.
         source: Collection the record belongs to, such as `georgia`.
         path: File the record was read from (for WFDB, the header).
-        x_KL: float32 [K, L] in mV, a row per lead of `leads`. L may be less than `length`.
-        fs: Samples per second, as recorded.
+        x_KL: float32 [K, L] in mV, a row per lead of `leads`. L is less than `length` if only a part was
+            read.
+        fs: Sampling rate of the file in Hz.
         length: Samples per lead in the file.
-        codes: SNOMED-CT codes, or CURIEs such as `scp:IMI`, in file order without duplicates.
+        codes: SNOMED CT codes, or CURIEs such as `scp:IMI`, in file order without duplicates.
         age: Age in years, or None if unknown.
         sex: "F", "M", or None if unknown.
         patient: Patient id within the source, or None if unknown.
-        notes: Everything that was repaired, ignored or missing, each a text (`ecg_records.notes.Note`).
+        notes: Everything that was repaired, ignored or missing while reading, as strings (`notes.Note`).
         leads: Lead names, a subset of `LEADS`.
         acquired: Time of the recording (ISO 8601, local time), as stated in the file.
         device: Name of the device, as stated in the file.
@@ -72,7 +73,7 @@ class Record:
 
     @property
     def signals(self) -> NDArray[np.float32]:
-        """Signal in mV, a row per lead of `leads`."""
+        """Signals in mV, a row per lead of `leads`."""
         return self.x_KL
 
     @property
@@ -82,7 +83,7 @@ class Record:
 
     @property
     def x_CL(self) -> NDArray[np.float32]:
-        """Signal of the twelve leads, float32 [12, L]. Raises `RecordError` if a lead is missing."""
+        """Signals of the twelve leads, float32 [12, L]. Raises `RecordError` if a lead is missing."""
         if self.leads == LEADS:
             return self.x_KL
         with located(self.path):
@@ -92,7 +93,7 @@ class Record:
         """Return a Matplotlib figure of the leads on ECG paper.
 
         Args:
-            seconds: Seconds to draw, from the beginning.
+            seconds: Number of seconds to draw, from the beginning.
 
         Example:
             >>> record.plot().savefig("ecg.png")  # doctest: +SKIP
@@ -100,25 +101,25 @@ class Record:
         return plot(self.x_KL[:, : round(seconds * self.fs)], self.fs, self.leads, self.id)
 
     def coded(self, codes: tuple[str, ...]) -> "Record":
-        """Return the record with other codes."""
+        """Return a copy of the record with other codes."""
         notes = tuple(note for note in self.notes if note != NO_DIAGNOSIS)
-        none = Note(NO_DIAGNOSIS, NoteKind.codes)
-        return replace(self, codes=codes, notes=notes if codes else (*notes, none))
+        no_diagnosis = Note(NO_DIAGNOSIS, NoteKind.codes)
+        return replace(self, codes=codes, notes=notes if codes else (*notes, no_diagnosis))
 
 
 class StatedCodes(Protocol):
-    """Codes that a user assigns to records, for example in a table. Picklable, for worker processes."""
+    """Codes that a user assigns to records, for example in a table. Objects must be picklable."""
 
     @property
     def key(self) -> str:
-        """Text that identifies the assignment. Equal assignments have equal keys."""
+        """String that identifies the assignment. Equal assignments have equal keys."""
 
     def on(self, record: Record) -> Record:
-        """Return the record with the assigned codes."""
+        """Return a copy of the record with the assigned codes."""
 
 
 class Unusable(NamedTuple):
-    """Reason why a candidate can't be read, known as soon as it is found."""
+    """Reason why a candidate can't be read, if the reason is known before reading."""
 
     reason: Reason
     problem: str
@@ -126,20 +127,23 @@ class Unusable(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """Record that was found but not read: its place, its collection (`source`) and its reader.
+    """Record that was found but not read.
 
     Attributes:
         root: Folder that must contain all files of the record.
         file: File of the record (for WFDB, the header).
-        key: Looks up the record's metadata, for example a row of a table.
+        source: Collection the record belongs to.
+        reader: Object that reads the record.
+        key: Metadata for the reader, for example the record's row of a table.
+        fold: Fold of the record if its data set defines folds.
+        row: Row in a file of many records, or −1 if the file is a single record.
+        copies: Other files with the same recording, for example at another sampling rate.
+        root_name: Name of `root` that is unique among the roots of the same call.
+        stated: Codes assigned by the user.
+        part: Part of the recording to read.
         own_name: Name of the record in a file of many records.
         unusable: Reason why the record can't be read, if already known.
         leads: Names of signals that are read as standard leads (`signal.leads.signals_as`).
-        row: Row in a file of many records; −1 if the file is a single record.
-        copies: Other files with the same recording, for example at another rate.
-        root_name: Name of `root` that is unique among the roots of the same call.
-        stated: Codes assigned by the user.
-        part: Part of the recording to read. If the part has a length, the record has this length.
     """
 
     root: Path
@@ -160,7 +164,7 @@ class Candidate:
     def read(self, seconds: float | None = None, start: float = 0.0) -> Record:
         """Read the record, or `seconds` of it from `start` on.
 
-        Raises `RecordError`, and `SourceGoneError` if its root is gone.
+        Raises `RecordError` if the record can't be used, and `SourceGoneError` if its root is gone.
         """
         with located(self.place), blamed(self.root, self.file), signals_as(self.leads):
             if self.unusable:
@@ -180,7 +184,8 @@ class Candidate:
     def path(self) -> str:
         """Path of the file relative to its root, with `/` between folders.
 
-        In a file of many records, `#` and the row follow. For a part, `@` and its start in seconds follow.
+        For a file of many records, `#` and the row are appended. For a part, `@` and its start in seconds are
+        appended.
         """
         path = as_text(self._file)
         return (path if self.row < 0 else f"{path}#{self.row}") + self._at
@@ -192,7 +197,7 @@ class Candidate:
 
     @property
     def name(self) -> str:
-        """Unique name of the record: the root's name and the path without its ending."""
+        """Unique name of the record: name of the root, and path without its ending."""
         stem = f"{self.root_name}/{as_text(without_ending(self._file))}"
         return (stem if self.row < 0 else f"{stem}/{self.row}") + self._at
 
@@ -202,33 +207,24 @@ class Candidate:
 
     @property
     def order(self) -> tuple[str, str, int, str]:
-        """Sort key: names of folders and files, then rows."""
+        """Key to sort by: name of the root, path, then row."""
         return self.root_name, self._file, self.row, str(self.root)
 
     @property
     def _file(self) -> str:
-        return (
-            str(self.file).removeprefix(str(self.root)).lstrip("/")
-        )  # called a million times, and pathlib is slow
+        # This is called a million times, and pathlib is slow.
+        return str(self.file).removeprefix(str(self.root)).lstrip("/")
 
 
 class ReadsRecords(Protocol):
-    """Object that reads a candidate, in any process."""
+    """Object that reads a candidate. It must be picklable."""
 
     def read(self, candidate: Candidate, stretch: Stretch = WHOLE) -> Record:
-        """Read a record, or a stretch of it. Raises `RecordError` if it can't be used."""
+        """Read a record or a stretch of it. Raises `RecordError` if the record can't be used."""
 
 
 class Reader(ReadsRecords, Protocol):
-    """Finder and reader of a dataset or format.
-
-    Instances are hashable.
-
-    Attributes:
-        source: Name under which the records are counted.
-        marks: Names of files or folders, or patterns such as `*.dcm`. `is_root` is called only for folders
-            with a matching entry.
-    """
+    """Object that finds and reads the records of a data set or format. It must be hashable."""
 
     @property
     def source(self) -> str:
@@ -236,23 +232,26 @@ class Reader(ReadsRecords, Protocol):
 
     @property
     def marks(self) -> Sequence[str]:
-        """Names or patterns of files and folders. A root holds at least one match."""
+        """Names or patterns of files and folders, such as `*.dcm`.
+
+        `is_root` is called only for folders that contain a match.
+        """
 
     def is_root(self, folder: Path) -> bool:
-        """Return whether this reader reads the folder's records. Don't decide by names only."""
+        """Return whether this reader is responsible for the folder, by the content of its files."""
 
     def candidates(self, root: Path) -> Iterator[Candidate]:
         """Find all records of a folder without reading them.
 
-        The plain WFDB reader reads headers that are left out. Raises `CorpusError` if the table that lists
-        the records can't be understood.
+        Headers for which no candidate is returned are read as plain WFDB records. Raises `CorpusError` if the
+        table of records is invalid.
         """
 
 
 def unlisted(
     reader: Reader, root: Path, headers: Iterable[Path], listed: Iterable[Candidate], table: str
 ) -> Iterator[Candidate]:
-    """Yield quarantined candidates for headers that are missing from the dataset's table."""
+    """Yield an unusable candidate for each header that is missing from the data set's table."""
     files = {str(file) for candidate in listed for file in (candidate.file, *candidate.copies)}
     for header in headers:
         if str(header) not in files:
@@ -261,13 +260,13 @@ def unlisted(
 
 
 def age_in_years(text: str | None) -> float | None:
-    """Return an age of 0 to 120 years; None for other values, such as `NaN` or `Unknown`."""
+    """Return an age of 0 to 120 years, or None for other values, such as `NaN` or `Unknown`."""
     age = number(text)
     return age if 0 <= age <= 120 else None
 
 
 def sex_letter(text: str | None) -> str | None:
-    """Return `F` or `M` for `Female`, `female`, `F`, `Male`, …; None for other texts."""
+    """Return `F` or `M` for `Female`, `female`, `F`, `Male` and so on, or None."""
     return {"f": "F", "female": "F", "m": "M", "male": "M"}.get((text or "").strip().lower())
 
 
@@ -280,7 +279,7 @@ def is_regular(file: Path) -> bool:
 
 
 def inside(file: Path, root: Path) -> bool:
-    """Return whether a file lies in a folder after links are resolved."""
+    """Return whether a file lies in a folder after all links are resolved."""
     if _is_straight(str(file), f"{root}/"):
         return True
     try:
@@ -290,7 +289,7 @@ def inside(file: Path, root: Path) -> bool:
 
 
 def _is_straight(file: str, folder: str) -> bool:
-    """Return whether a path is below a folder without links and `..`, five times as fast as `realpath`."""
+    """Return whether a path leads into a folder without links and `..`. Faster than `realpath`."""
     if not file.startswith(folder) or "/../" in f"{file}/" or "\0" in file:
         return False
     while len(file) > len(folder):
@@ -306,7 +305,7 @@ def is_text(name: str) -> bool:
 
 
 def as_text(name: str) -> str:
-    """Return a file name as text, with bytes that aren't UTF-8 escaped."""
+    """Return a file name as text. Bytes that aren't valid UTF-8 are escaped."""
     return name if name.isascii() else os.fsencode(name).decode("utf-8", "backslashreplace")
 
 

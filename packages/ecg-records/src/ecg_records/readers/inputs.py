@@ -1,6 +1,6 @@
-"""Records that a user names: files, folders, arrays or addresses, with any leads and length.
+"""Find the records that a user names: files, folders, arrays or addresses, with any leads and any length.
 
-Shapes: C and K leads as found, L samples.
+Shapes: C and K leads of the file, L samples.
 """
 
 import os
@@ -29,13 +29,14 @@ FORMATS_READ = (
 def find_inputs(inputs: Sequence[str | Path], layout: Layout | None = None) -> dict[str, Candidate]:
     """Find all records of headers, folders, array files or addresses without reading them, by distinct names.
 
-    A record in a folder is named by the folder and its path in the folder. A file that is an input is named
-    by its file name. A record that is named twice is returned once, because a shell's `*` matches both its
-    header and its signal file.
+    A record in a folder is named by the folder and its path in the folder. An input that is a file is named
+    by its file name. A shell's `*` matches both the header and the signal file of a record, so a record that
+    is named twice is returned once.
 
     Raises:
-        CorpusError: If a folder holds no records or a file doesn't exist.
-        UsageError: If an array has no layout or another layout, or the layout names unknown leads.
+        CorpusError: If a folder contains no records or a file doesn't exist.
+        UsageError: If an array doesn't fit the layout or there is no layout, or the layout names unknown
+            leads.
         InputError: If an array file can't be read.
     """
     if layout is not None:
@@ -47,11 +48,11 @@ def find_inputs(inputs: Sequence[str | Path], layout: Layout | None = None) -> d
             candidates.setdefault((os.path.realpath(candidate.file), candidate.row), candidate)
             if not local_path.is_dir():
                 files.add(candidate.file)
-    apart = {file: as_text(without_ending(name)) for file, name in names_apart(files).items()}
+    names = {file: as_text(without_ending(name)) for file, name in names_apart(files).items()}
     by_name: dict[str, Candidate] = {}
     for entry in with_root_names(candidates.values()):
         row = "" if entry.row < 0 else f"/{entry.row}"
-        by_name[f"{apart[entry.file]}{row}" if entry.file in apart else entry.name] = entry
+        by_name[f"{names[entry.file]}{row}" if entry.file in names else entry.name] = entry
     return by_name
 
 
@@ -78,8 +79,8 @@ def read_mended(candidate: Candidate, seconds: float | None = None, start: float
 def mended_record(record: Record, place: str | None = None) -> Record:
     """Return a record whose damaged leads are mended or hidden (`quality.mended`).
 
-    Records with doubtful units or shorter than a second stay unchanged. Raises `RecordError` if no lead is
-    left.
+    A record with doubtful units or a duration of less than a second is returned unchanged. Raises
+    `RecordError` if all leads are damaged.
     """
     if amplitude_doubt(record.x_KL) or record.x_KL.shape[1] < record.fs:
         return record
@@ -93,23 +94,23 @@ def mended_record(record: Record, place: str | None = None) -> Record:
     return replace(record, x_KL=mend.x_CL, notes=(*record.notes, *mend.notes, *contradict))
 
 
-def _find(given: Path, layout: Layout | None) -> Iterable[Candidate]:
-    if given.is_dir() or is_array(given) or (is_regular(given) and format_of(given)):
-        return find([given], layout=layout)
-    header = given
-    if not is_header(given.name):  # `given` may be the name of a record or a signal file
-        header, other = given.with_name(f"{given.name}.hea"), given.with_suffix(".hea")
+def _find(path: Path, layout: Layout | None) -> Iterable[Candidate]:
+    if path.is_dir() or is_array(path) or (is_regular(path) and format_of(path)):
+        return find([path], layout=layout)
+    header = path
+    if not is_header(path.name):  # `path` may be the name of a record or a signal file
+        header, other = path.with_name(f"{path.name}.hea"), path.with_suffix(".hea")
         header = other if is_regular(other) and not is_regular(header) else header
     if not is_regular(header) and _is_absent(header):
-        if _is_absent(given):
-            raise CorpusError("no such file", where=given, remedy="Check its name and folder")
-        unusable = Unusable(Reason.signal_format, f"isn't an ECG in a format that is read: {FORMATS_READ}")
-        return [Candidate(given.parent, given, as_text(given.parent.name), HEADERS, unusable=unusable)]
-    return HEADERS.records(given.parent, [header])
+        if _is_absent(path):
+            raise CorpusError("no such file", where=path, remedy="Check its name and folder")
+        unusable = Unusable(Reason.signal_format, f"isn't an ECG in a supported format: {FORMATS_READ}")
+        return [Candidate(path.parent, path, as_text(path.parent.name), HEADERS, unusable=unusable)]
+    return HEADERS.records(path.parent, [header])
 
 
 def _is_absent(file: Path) -> bool:
-    """Return whether a file certainly doesn't exist. An unreachable file may exist."""
+    """Return whether a file certainly doesn't exist. False if the file system is unreachable."""
     try:
         file.lstat()
     except (FileNotFoundError, NotADirectoryError):

@@ -1,4 +1,4 @@
-"""Parts of a long recording, such as the steps of a timeline."""
+"""Split long recordings into parts, such as the steps of a timeline."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
@@ -9,7 +9,7 @@ from ecg_records.record import Candidate, without_ending
 from ecg_records.stretch import Stretch
 
 LOOK = 1
-"""Seconds of a recording that are read to find its length."""
+"""Number of seconds to read from a recording to find its length."""
 Key = TypeVar("Key")
 
 
@@ -18,17 +18,19 @@ def in_parts(
     starts: Callable[[float], Sequence[float]],
     seconds: float | None = None,
 ) -> Iterator[tuple[Key, Candidate]]:
-    """Split records into parts, each with its record's key. Unreadable records are yielded whole.
+    """Split records into parts, and yield each part with the key of its record.
+
+    A record that can't be read is yielded without a split.
 
     Args:
         candidates: Records to split, with their keys.
         starts: Function that returns the starts of the parts from the length of the recording, in seconds.
-        seconds: Length of each part. If None, parts are open: reading stops at the end of the recording.
+        seconds: Length of each part. If None, each part extends to the end of the recording.
     """
     for key, candidate in candidates:
         try:
             record = candidate.read(seconds=LOOK)
-        except RecordError:  # reading it later raises the error
+        except RecordError:  # the caller gets the error when it reads the candidate
             yield key, candidate
             continue
         begins = starts(record.length / record.fs)
@@ -37,7 +39,7 @@ def in_parts(
 
 
 def every(step: float, seconds: float, shortest: float = 1.0) -> list[float]:
-    """Return the starts of a recording's steps in seconds. A last step shorter than `shortest` is dropped.
+    """Return the starts of steps in a recording. A last step shorter than `shortest` is left out.
 
     Example:
         >>> every(10, 30.5), every(10, 31), every(10, 0.5)
@@ -48,7 +50,7 @@ def every(step: float, seconds: float, shortest: float = 1.0) -> list[float]:
 
 
 def name_of(root_name: str, path: str) -> str:
-    """Return a `Candidate.name` from an index's columns: root name and path.
+    """Return the `Candidate.name` of a record from two columns of an index: root name and path.
 
     Example:
         >>> name_of("georgia", "g1/E00001.hea"), name_of("clinic", "ecgs.npy#17@9.4")
@@ -62,7 +64,7 @@ def name_of(root_name: str, path: str) -> str:
 
 
 def whole_of(path: str) -> tuple[str, str]:
-    """Return the `Candidate.path` of a part's recording, and the part's suffix.
+    """Split the `Candidate.path` of a part into the path of its recording and the part's suffix.
 
     Example:
         >>> whole_of("r.hea@18.8"), whole_of("a@b.hea")

@@ -1,4 +1,4 @@
-"""CSV tables of datasets."""
+"""Read the CSV tables of data sets."""
 
 import csv
 from collections.abc import Iterator
@@ -8,11 +8,11 @@ from ecg_records.errors import CorpusError
 from ecg_records.record import is_regular
 
 HEAD = 10_000
-"""Most characters in the first line of a table."""
+"""Maximum number of characters in the first line of a table."""
 
 
 def columns(table: Path) -> set[str]:
-    """Return the names in a table's first line. Empty if the table isn't a readable, regular file."""
+    """Return the column names of a table. The result is empty if the file can't be read."""
     if not is_regular(table):
         return set()
     try:
@@ -23,9 +23,9 @@ def columns(table: Path) -> set[str]:
 
 
 def rows(table: Path, *needed: str) -> Iterator[dict[str, str]]:
-    """Read a table's rows by column. Raises `CorpusError` if it is unreadable or lacks a column."""
+    """Yield the rows of a table by column. Raises `CorpusError` if it is unreadable or lacks a column."""
     remedy = (
-        f"Download it again from its publisher; it must have the columns {', '.join(filter(None, needed))}"
+        f"Download it again from its publisher. It must have the columns {', '.join(filter(None, needed))}"
     )
     try:
         if not is_regular(table):

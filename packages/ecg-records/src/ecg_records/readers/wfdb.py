@@ -1,6 +1,7 @@
-"""WFDB records as a `Record`: leads by name, in millivolts, with codes.
+"""Read WFDB records: leads by name, in millivolts, with codes.
 
-Shapes: K leads as found (in `LEADS` order), F samples of a frame, L samples at the record's own rate.
+Shapes: K leads of the file (in the order of `LEADS`), F samples of a frame, L samples at the record's own
+    rate.
 """
 
 from collections.abc import Sequence
@@ -23,23 +24,26 @@ from ecg_records.storage.availability import PASSING
 from ecg_records.stretch import WHOLE, Stretch
 
 BYTES_PER_SAMPLE = {16: 2.0, 24: 3.0, 32: 4.0, 61: 2.0, 80: 1.0, 160: 2.0, 212: 1.5}
-"""Supported WFDB formats. Compressed formats aren't: their length can't be checked before reading."""
+"""Supported WFDB formats. Compressed formats aren't supported, because their length is unknown before
+reading."""
 LOWEST = {16: -1 << 15, 24: -1 << 23, 32: -1 << 31, 61: -1 << 15, 80: -1 << 7, 160: -1 << 15, 212: -1 << 11}
-"""Sample that marks "no sample here", by format."""
+"""Value of a missing sample, by format."""
 
 SUMMED_AT_ONCE = 1 << 20
-"""Samples of all channels to read at a time for checksums."""
+"""Number of samples to read at a time for checksums."""
 SUMMED_ROWS = 256
 NEARLY_ALL = 1.25
-"""A file at most this many times as long as the requested beginning is read whole, in a single pass."""
+"""If the file is at most this many times as long as the requested part, it is read completely in a single
+pass."""
 MONTAGE_LIMIT = 0.3
-"""Largest I + III − II relative to the limb leads, equal to `QualityLimits.montage_limit`."""
+"""Maximum of I + III − II relative to the limb leads, equal to `QualityLimits.montage_limit`."""
 
 
 def read_record(header: Path, root: Path, stretch: Stretch = WHOLE) -> Record:
-    """Read a WFDB record in the style of the CinC Challenges: `#Age`, `#Sex` and `#Dx` as comments.
+    """Read a WFDB record with the comments of the CinC Challenges: `#Age`, `#Sex` and `#Dx`.
 
-    The header and its signal files must lie in the source folder `root`. Raises `RecordError`.
+    The header and its signal files must be in the source folder `root`. Raises `RecordError` if the record
+    can't be used.
     """
     parsed = read_header(header, root)
     x_KL, leads, length, notes = read_leads(parsed, root, stretch)
@@ -63,10 +67,15 @@ def read_record(header: Path, root: Path, stretch: Stretch = WHOLE) -> Record:
 def read_leads(
     header: WfdbHeader, root: Path, stretch: Stretch = WHOLE
 ) -> tuple[NDArray[np.float32], tuple[str, ...], int, tuple[str, ...]]:
-    """Read a record's standard leads: (x_KL in mV, names, samples per lead, notes).
+    """Read the standard leads of a record.
 
-    Samples that the format marks as invalid are NaN. If the stretch starts at 0, the checksums of the whole
-    file are compared. Raises `RecordError` if the record can't be used.
+    Missing samples are NaN. If the stretch starts at 0, the checksums of the file are compared.
+
+    Returns:
+        The signals in mV [K, L], the lead names, the samples per lead in the file, and notes.
+
+    Raises:
+        RecordError: If the record can't be used.
     """
     with located(header.path):
         found = find_leads(tuple(channel.name for channel in header.channels))
@@ -95,11 +104,9 @@ def read_leads(
             if (channel.checksum - int(sums[column])) % 65536
         ]
         stated = sum(channel.checksum is not None for channel in channels)
-        wrong = (
-            wrong if any(channel.checksum for channel in channels) else []
-        )  # zeros mean that there are no checksums
+        wrong = wrong if any(channel.checksum for channel in channels) else []  # 0 stands for no checksum
         if wrong and len(wrong) == stated and contradicts(found.leads, x_KL):
-            problem = "its samples don't match its header: all checksums differ, and I + III isn't II"
+            problem = "the samples don't match the header: all checksums differ, and I + III isn't II"
             remedy = "Download the record again, or compare its header with its signal file"
             raise RecordError(Reason.checksum, problem, remedy=remedy)
     notes = (Note(f"checksum differs in {', '.join(wrong)}", NoteKind.checksum, wrong),) if wrong else ()
@@ -110,7 +117,12 @@ def read_leads(
 class _SignalFile:
     """Signal file of frames. A frame has one or more samples of each channel.
 
-    `columns` maps the number of a channel in the header to its first place in a frame.
+    Attributes:
+        path: The file.
+        format: Number of the WFDB format.
+        offset: Bytes before the first sample.
+        width: Number of samples in a frame.
+        columns: First sample of each channel in a frame, by the number of the channel in the header.
     """
 
     path: Path
@@ -128,14 +140,14 @@ class _SignalFile:
         return cls(header.path.parent / name, first.format, first.offset, ends[-1], columns)
 
     def frames(self, first: int, stop: int) -> NDArray[np.signedinteger]:
-        """Read frames, [frames, width]."""
+        """Read the frames from `first` up to `stop`, [frames, width]."""
         start, count = first * self.width, (stop - first) * self.width
         return self._samples(start, count).reshape(stop - first, self.width)
 
     def part_and_sums(
         self, cut: slice, length: int
     ) -> tuple[NDArray[np.signedinteger], NDArray[np.uint16] | None]:
-        """Read some frames. If they start at 0, also sum the columns of all `length` frames."""
+        """Read the frames in `cut`. If they start at 0, also sum the columns of all `length` frames."""
         if cut.start > 0:
             return self.frames(cut.start, cut.stop), None
         if length <= NEARLY_ALL * cut.stop:  # a single pass
@@ -146,7 +158,7 @@ class _SignalFile:
         return self.frames(0, cut.stop), _sums(file_state, self.format, self.offset, self.width, length)
 
     def _samples(self, start: int, count: int) -> NDArray[np.signedinteger]:
-        """Decode samples from number `start` on (https://wfdb.io/spec/signal-files.htm)."""
+        """Decode `count` samples from number `start` on (https://wfdb.io/spec/signal-files.htm)."""
         packed = {24: 3, 80: 1}.get(self.format)
         if self.format == 212:  # two samples in three bytes
             odd = start % 2
@@ -174,16 +186,18 @@ class _SignalFile:
         return np.where(d_n > 2047, d_n - 4096, d_n).astype(np.int16)
 
     def _read(self, dtype: np.dtype[Any], count: int, offset: int) -> NDArray[Any]:
-        """Read `count` numbers as `numpy.fromfile` does, in half the time for a file of ten seconds."""
+        """Read `count` numbers like `numpy.fromfile`, in half the time for a file of ten seconds."""
         with self.path.open("rb") as file:
             file.seek(offset)
             return np.frombuffer(file.read(count * dtype.itemsize), dtype)
 
 
 @lru_cache(maxsize=16)
-def _sums(place: tuple[str, int, int], fmt: int, offset: int, width: int, length: int) -> NDArray[np.uint16]:
-    """Return the sums of a file's columns. Cached, because each piece of a long file needs them."""
-    file = _SignalFile(Path(place[0]), fmt, offset, width, {})
+def _sums(
+    file_state: tuple[str, int, int], fmt: int, offset: int, width: int, length: int
+) -> NDArray[np.uint16]:
+    """Return the sums of a file's columns. The cache helps if a long file is read in parts."""
+    file = _SignalFile(Path(file_state[0]), fmt, offset, width, {})
     total = np.zeros(width, np.uint16)
     step = max(1, SUMMED_AT_ONCE // width)
     for first in range(0, length, step):
@@ -192,7 +206,7 @@ def _sums(place: tuple[str, int, int], fmt: int, offset: int, width: int, length
 
 
 def _column_sums(d_LF: NDArray[np.signedinteger]) -> NDArray[np.uint16]:
-    """Sum columns modulo 2¹⁶, as in WFDB checksums. Rows are folded, because numpy adds long rows faster."""
+    """Sum columns modulo 2¹⁶ for WFDB checksums. Rows are joined to long rows, which numpy adds faster."""
     u_LF = d_LF.view(np.uint16) if d_LF.dtype == np.int16 else d_LF.astype(np.uint16)
     even, width = len(u_LF) // SUMMED_ROWS * SUMMED_ROWS, u_LF.shape[1]
     folded = u_LF[:even].reshape(-1, SUMMED_ROWS * width).sum(axis=0, dtype=np.uint16)
@@ -215,10 +229,11 @@ def contradicts(leads: Sequence[str], x_KL: NDArray[np.floating]) -> bool:
 
 
 def millivolts(d_KL: NDArray[np.signedinteger], channels: list[Channel]) -> NDArray[np.float32]:
-    """Return (d − baseline) / gain, with each value rounded once to float32.
+    """Convert samples to millivolts: (d − baseline) / gain, rounded once to float32.
 
-    If all three values are exact in float32, the float32 quotient equals the rounded float64 quotient, in a
-    third of the time: 53 bits are more than 2 · 24 + 2 (Figueroa 1995, doi:10.1145/221332.221334).
+    If all three values are exact in float32, the division is done in float32, in a third of the time. The
+    result is the same as the rounded division in float64, because 53 bits are more than 2 · 24 + 2 (Figueroa
+    1995, doi:10.1145/221332.221334).
     """
     baseline_K1 = np.array([[channel.baseline] for channel in channels], np.float64)
     per_mv_K1 = np.array([[channel.per_mv] for channel in channels])
@@ -258,7 +273,7 @@ def _checked_length(header: WfdbHeader, rows: Sequence[int], root: Path) -> int:
 
 
 def _size(header: Path, name: str, root: Path) -> int:
-    """Return the bytes of a signal file. Raises `RecordError`, and `OSError` if it is unreachable."""
+    """Return the size of a signal file. Raises `RecordError` if it is missing, `OSError` if unreachable."""
     path = header.parent / name
     if Path(name).name != name or not inside(path, root):
         problem = f"the signal file must be in the header's folder, got {name[:80]!r}"
@@ -271,5 +286,5 @@ def _size(header: Path, name: str, root: Path) -> int:
             raise
         regular = False
     if not regular:
-        raise RecordError(Reason.no_signal_file, f"its signal file {name} is missing")
+        raise RecordError(Reason.no_signal_file, f"the signal file {name} is missing")
     return status.st_size

@@ -1,8 +1,8 @@
-"""WFDB headers in all their variants, parsed without changing the files.
+"""Parse WFDB headers in all their variants, without changing the files.
 
 The parser reads the variants in the CinC Challenges 2020/2021, PTB and PTB-XL: dates before times, record
 names with an ending, `mV` and `mv`, CRLF, comments with and without a blank. A missing or zero gain is an
-error, because WFDB's default of 200 per mV would silently rescale the signal.
+error, because WFDB's default of 200 units per mV would silently rescale the signal.
 """
 
 import math
@@ -20,10 +20,10 @@ from ecg_records.signal.leads import is_lead
 from ecg_records.signal.samples import FASTEST, SLOWEST, unit_in_volts
 
 HEADER_BYTES = 1 << 20
-"""Most bytes of a header. A header has a few hundred, so a longer file isn't a header."""
+"""Maximum size of a header in bytes. Headers have a few hundred bytes, so a longer file isn't a header."""
 MOST_SIGNALS = 64
 MOST_DIGITS = 18
-"""Most digits of an integer, which fit in 64 bits. Damaged headers have thousands."""
+"""Maximum number of digits of an integer, which fits in 64 bits. Damaged headers have thousands of digits."""
 
 # Possessive quantifiers (`++`) don't backtrack, so a million digits take a millisecond.
 _RECORD = re.compile(r"(?P<name>\S++)\s++(?P<signals>\d++)(\s++(?P<fs>[\d.]++)\S*+(\s++(?P<length>\d++))?)?")
@@ -36,9 +36,17 @@ _SEGMENTS = re.compile(r"[^/]++/\d++")
 
 
 class Channel(NamedTuple):
-    """Signal line of a header: place of the samples, and scale from integers to millivolts.
+    """Signal line of a header.
 
-    The scale is NaN if the signal isn't a lead and isn't in volts. `per_frame` is the samples per frame.
+    Attributes:
+        name: Name of the signal.
+        file: Signal file.
+        format: Number of the WFDB format.
+        offset: Bytes before the first sample.
+        per_mv: Units per millivolt, NaN if the signal isn't a lead.
+        baseline: Sample value at 0 mV.
+        checksum: Sum of all samples modulo 2¹⁶, or None.
+        per_frame: Number of samples in a frame.
     """
 
     name: str
@@ -53,7 +61,7 @@ class Channel(NamedTuple):
 
 @dataclass(frozen=True)
 class WfdbHeader:
-    """Parsed header, with `length` in samples (None if not stated) and `comments` by lower-case key."""
+    """Parsed header. `length` is in samples, or None if it isn't stated. `comments` have lower-case keys."""
 
     path: Path
     fs: float
@@ -63,7 +71,7 @@ class WfdbHeader:
 
 
 def read_header(path: Path, root: Path) -> WfdbHeader:
-    """Read and parse a header file. It must lie below `root`, also after links are resolved.
+    """Read and parse a header file. The file must lie below `root` after links are resolved.
 
     Raises `RecordError` with the reason `path`, `unreadable`, `header`, `multi-segment`, `sampling-rate`,
     `gain` or `units`.
@@ -89,14 +97,14 @@ def read_header(path: Path, root: Path) -> WfdbHeader:
 
 
 def parse_header(text: str, path: Path) -> WfdbHeader:
-    """Parse the text of the header at `path`. Raises the errors of `read_header`, without the path."""
+    """Parse the text of a header. Raises the errors of `read_header`, without the path in the message."""
     lines = map(str.strip, text.replace("\r", "\n").split("\n"))
     body = [line for line in lines if line and not line.startswith("#")]
     record = _RECORD.match(body[0]) if body else None
     if record is None:
         problem = "has no record line (name, number of signals, sampling rate, length)"
         raise RecordError(Reason.header, problem)
-    # `name/3` is a record of three segments, each with a name and a length; `folder/name` is a plain name
+    # `name/3` is a record of three segments, each with a name and a length. `folder/name` is a plain name.
     if _SEGMENTS.fullmatch(record["name"]) and all(len(line.split()) < 3 for line in body[1:]):
         raise RecordError(Reason.multi_segment, "must have a single segment, got several")
     announced, described = _integer(record["signals"]), len(body) - 1
@@ -129,7 +137,7 @@ def _channel(line: str) -> Channel:
 
 @lru_cache(maxsize=256)
 def _signal(layout: str, gain: str, zero: str, name: str, used: bool) -> Channel | None:
-    """Parse the fields of a signal line that a collection repeats. Return None if it has no format."""
+    """Parse the fields of a signal line that are equal in many files. Return None if there is no format."""
     parts, scale = _FORMAT.fullmatch(layout), _GAIN.fullmatch(gain)
     if parts is None:
         return None
@@ -154,7 +162,7 @@ def _signal(layout: str, gain: str, zero: str, name: str, used: bool) -> Channel
 
 
 def _per_mv(scale: re.Match[str] | None, name: str) -> float:
-    """Return the number of a lead's units in a millivolt. Raises `RecordError`."""
+    """Return the number of units per millivolt. Raises `RecordError` if the gain or the unit is invalid."""
     if scale is None or not math.isfinite(float(scale["gain"])) or float(scale["gain"]) == 0:
         stated = "none" if scale is None else scale["gain"]
         raise RecordError(Reason.gain, f"the gain of lead {name or '?'} must differ from 0, got {stated}")

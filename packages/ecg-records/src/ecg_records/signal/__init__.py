@@ -1,1 +1,1 @@
-"""Signals as arrays: filters, mains hum, leads, units and quality. No files and no records."""
+"""Process signals as arrays: filters, mains hum, leads, units and quality."""

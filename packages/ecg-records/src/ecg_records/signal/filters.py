@@ -1,7 +1,7 @@
-"""Pan and Tompkins' QRS detector, with the same results as NeuroKit2's `pantompkins1985` but faster.
+"""Detect QRS complexes by Pan and Tompkins' method, as NeuroKit2's `pantompkins1985` does but faster.
 
-NeuroKit2 designs the same filter for every record and computes with numpy scalars, which is slow. A test
-compares both. Sources: Pan & Tompkins 1985, doi:10.1109/TBME.1985.325532, and Porr's py-ecg-detectors.
+NeuroKit2 is slow because it designs the filter again for every record and computes with numpy scalars. A test
+compares the results. Sources: Pan & Tompkins 1985, doi:10.1109/TBME.1985.325532, and Porr's py-ecg-detectors.
 
 Shapes: N leads, L samples.
 """
@@ -19,27 +19,28 @@ BAND = (5, 15)
 WINDOW = 0.12
 """Length of the moving average in seconds."""
 DEAF = 0.2
-"""Seconds at the start in which no beat is found."""
+"""Seconds at the start of a signal in which no beat is found."""
 APART, MISSED_APART = 0.3, 0.25
-"""Least seconds between two detections, and between these and a missed beat."""
+"""Minimum time in s between two detections, and between a detection and a missed beat."""
 LATE = 1.66
-"""Mean intervals without a detection after which the strongest maximum above half the threshold becomes a
-beat."""
+"""If there was no detection for this many mean intervals, the strongest maximum above half the threshold
+becomes a beat."""
 INTERVALS = 8
-"""Number of intervals in the mean."""
+"""Number of intervals that are averaged."""
 Floats = NDArray[np.float64]
 Kind = Literal["low", "high", "bandpass"]
 THRESHOLD, MEMORY = 0.25, 0.125
-"""Position of the threshold between noise (0) and signal (1), and weight of a new maximum in each level."""
+"""Position of the threshold between the levels of noise (0) and signal (1), and weight of a new maximum in a
+level."""
 
 
 def pan_tompkins(clean_NL: Floats, fs: float) -> list[list[int]]:
-    """Return the QRS complexes of filtered leads (`in_band`), ascending, 20–50 samples late."""
+    """Return the detected samples of filtered leads (`in_band`), ascending, 20 to 50 samples after R."""
     return search(np.square(np.diff(clean_NL, axis=1)), fs)
 
 
 def search(squared_NL: Floats, fs: float, apart: float = APART) -> list[list[int]]:
-    """Return the QRS complexes in the squared slopes of leads, at least `apart` seconds apart."""
+    """Return the detected samples in the squared slopes of leads, at least `apart` seconds apart."""
     average_NL = _trailing_mean(squared_NL, int(WINDOW * fs))
     average_NL[:, : int(DEAF * fs)] = 0
     inner_NL = average_NL[:, 1:-1]
@@ -52,11 +53,11 @@ def search(squared_NL: Floats, fs: float, apart: float = APART) -> list[list[int
 
 
 def _search(tops: list[int], heights: list[float], fs: float, apart_s: float) -> list[int]:
-    """Return the maxima that are beats, by adaptive thresholds and a search back if a beat is late."""
+    """Return the maxima that are beats, by adaptive thresholds. A long gap is searched for a missed beat."""
     apart, missed_apart = int(apart_s * fs), int(MISSED_APART * fs)
     beats: list[int] = []
     signal = noise = 0.0
-    last, last_place, deaf_until, rest = 0, -1, apart, 1 - MEMORY
+    last, last_index, deaf_until, rest = 0, -1, apart, 1 - MEMORY
     for index, (top, height) in enumerate(zip(tops, heights, strict=True)):
         if top <= deaf_until or height <= (threshold := noise + THRESHOLD * (signal - noise)):
             noise = MEMORY * height + rest * noise
@@ -65,7 +66,7 @@ def _search(tops: list[int], heights: list[float], fs: float, apart_s: float) ->
         if len(beats) > INTERVALS + 1:
             mean = (beats[-2] - beats[-2 - INTERVALS]) // INTERVALS
             if top - last > int(LATE * mean):
-                between = range(last_place + 1, index)
+                between = range(last_index + 1, index)
                 missed = [
                     peak
                     for peak in between
@@ -73,18 +74,18 @@ def _search(tops: list[int], heights: list[float], fs: float, apart_s: float) ->
                 ]
                 if missed:
                     beats.insert(-1, tops[max(missed, key=heights.__getitem__)])
-        last, last_place, deaf_until = top, index, top + apart
+        last, last_index, deaf_until = top, index, top + apart
         signal = MEMORY * height + rest * signal
     return beats
 
 
 def in_band(x_NL: Floats, fs: float) -> Floats:
-    """Filter leads causally to the band of QRS complexes, as NeuroKit2's `ecg_clean` does."""
+    """Apply a causal filter for the band of QRS complexes, as NeuroKit2's `ecg_clean` does."""
     return _causal(x_NL, band(1, fs), x_NL.mean(axis=1, keepdims=True))
 
 
 def zero_phase(x: Floats, sos: Floats) -> Floats:
-    """Filter along the last axis as scipy's `sosfiltfilt` does with even orders, twice as fast."""
+    """Filter along the last axis like scipy's `sosfiltfilt` for even orders, but twice as fast."""
     beyond = 3 * (2 * len(sos) + 1)
     ahead, behind = 2 * x[..., :1] - x[..., beyond:0:-1], 2 * x[..., -1:] - x[..., -2 : -beyond - 2 : -1]
     forth = _causal(np.concatenate([ahead, x, behind], axis=-1), sos, ahead[..., :1])
@@ -96,9 +97,8 @@ def _causal(x: Floats, sos: Floats, before: Floats) -> Floats:
     return np.asarray(sosfilt(sos, x, zi=state * before)[0], np.float64)
 
 
-_steady = cache(
-    lambda sos: sosfilt_zi(np.frombuffer(sos).reshape(-1, 6))
-)  # takes longer than to filter a beat
+# This takes longer than filtering a beat, so the result is cached.
+_steady = cache(lambda sos: sosfilt_zi(np.frombuffer(sos).reshape(-1, 6)))
 
 
 def _trailing_mean(x_NL: Floats, window: int) -> Floats:

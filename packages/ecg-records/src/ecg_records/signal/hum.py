@@ -1,4 +1,4 @@
-"""Mains hum: detection by its strength relative to neighbouring frequencies, and subtraction.
+"""Detect mains hum by its strength relative to neighbouring frequencies, and subtract it.
 
 Shapes: K leads, L samples, S sines.
 """
@@ -12,23 +12,29 @@ from ecg_records.signal.filters import band, zero_phase
 
 MAINS_HZ = (50, 60)
 WIDTH_HZ, BESIDE_HZ = 0.3, 3
-"""Largest deviation of hum from its frequency, and distance at which only heart and noise are expected."""
+"""Maximum deviation of hum from its nominal frequency, and distance of the neighbouring frequencies without
+hum."""
 LEAST_MV, STANDS_OUT = 0.03, 3
-"""Least amplitude of subtracted hum, and its least ratio to the amplitude of neighbouring frequencies."""
+"""Minimum amplitude of hum in mV, and minimum ratio to the amplitude of neighbouring frequencies."""
 PIECE_S, LEAST_S = 10, 2
 ABOVE_HZ = 10
-"""High-pass in Hz before the fit. A slow wave that a piece cuts off contains all frequencies."""
+"""Cut-off of the high-pass filter before the fit. Without the filter, slow waves that are cut off at the end
+of a piece would add to all frequencies."""
 LEAST_VALUE = 1e-3
-"""Least singular value, as a share of the largest. Sines below it depend on the other sines."""
+"""Minimum singular value of a basis vector, as a share of the largest singular value."""
 Floats = NDArray[np.float64]
 
 
 def without_hum(x_KL: Floats, fs: float) -> Floats:
-    """Subtract mains hum of 50 or 60 Hz and its harmonics from the leads [K, L] in mV that have hum.
+    """Subtract mains hum of 50 or 60 Hz and its harmonics from all leads with hum.
 
-    A lead has hum if the band of the base frequency is far stronger than the neighbouring bands. Sines near
-    this frequency are fitted to every ten seconds, so that QRS complexes cause no ringing. A lead without hum
-    isn't changed.
+    A lead has hum if its amplitude at the mains frequency is much larger than at neighbouring frequencies.
+    Sines near the mains frequency are fitted to pieces of ten seconds, because unlike a notch filter they
+    don't ring after QRS complexes.
+
+    Args:
+        x_KL: the leads in mV.
+        fs: sampling rate in Hz.
     """
     pieces = np.array_split(x_KL, max(1, round(x_KL.shape[1] / fs / PIECE_S)), axis=1)
     return np.concatenate([_without_hum(piece_KL, fs) for piece_KL in pieces], axis=1)
@@ -43,9 +49,9 @@ def _without_hum(x_KL: Floats, fs: float) -> Floats:
         if hertz + BESIDE_HZ >= fs / 2:
             continue
         strength_K = _strength(fast_KL, hertz, fs)
-        aside = (hertz - BESIDE_HZ, hertz + BESIDE_HZ)
-        beside_K = np.max([_strength(fast_KL, other, fs) for other in aside], axis=0)
-        has_K = (strength_K > LEAST_MV) & (strength_K > STANDS_OUT * beside_K)
+        neighbours = (hertz - BESIDE_HZ, hertz + BESIDE_HZ)
+        neighbours_K = np.max([_strength(fast_KL, neighbour, fs) for neighbour in neighbours], axis=0)
+        has_K = (strength_K > LEAST_MV) & (strength_K > STANDS_OUT * neighbours_K)
         if not has_K.any():
             continue
         x_KL = x_KL.copy()
@@ -56,7 +62,7 @@ def _without_hum(x_KL: Floats, fs: float) -> Floats:
 
 
 def _strength(x_KL: Floats, hertz: float, fs: float) -> Floats:
-    """Return the amplitude in mV of each lead's sines near a frequency."""
+    """Return the amplitude in mV of each lead near a frequency."""
     parts_KS = x_KL @ _sines(x_KL.shape[1], hertz, fs)
     return np.asarray(np.sqrt(2 * np.square(parts_KS).sum(axis=1) / x_KL.shape[1]))
 

@@ -1,4 +1,4 @@
-"""Standard leads: their order, and how files spell their names.
+"""Define the standard leads, and recognise the spellings of their names in files.
 
 Shapes: K leads of a file, L samples.
 """
@@ -39,12 +39,12 @@ _CANONICAL = {
 
 
 _GIVEN: ContextVar[tuple[tuple[str, str], ...]] = ContextVar("lead names", default=())
-"""Names of signals in lower case, and the leads that they are read as."""
+"""Names of signals in lower case, each with the lead that the signal is read as."""
 
 
 @contextmanager
 def signals_as(leads: Mapping[str, str] | Sequence[tuple[str, str]]) -> Iterator[None]:
-    """Read signals of other names as standard leads, in records that are found or read inside the block.
+    """Read signals with other names as standard leads, in all records that are found or read in the block.
 
     Raises:
         UsageError: a name isn't one of the twelve leads, or two signals have the same lead.
@@ -65,7 +65,7 @@ def signals_as(leads: Mapping[str, str] | Sequence[tuple[str, str]]) -> Iterator
 
 
 def given_leads() -> tuple[tuple[str, str], ...]:
-    """Return the names and leads of the enclosing `signals_as`."""
+    """Return the pairs of name and lead of the enclosing `signals_as`."""
     return _GIVEN.get()
 
 
@@ -81,7 +81,7 @@ def parse_leads(text: str) -> dict[str, str]:
 
 
 class Label(NamedTuple):
-    """Content of a signal's name: the lead, whether it is inverted (−aVR), and the unit, if any."""
+    """Parts of a signal's name: the lead, whether it is inverted (−aVR), and the unit or None."""
 
     lead: str
     negative: bool = False
@@ -89,9 +89,9 @@ class Label(NamedTuple):
 
 
 def read_label(text: str) -> Label | None:
-    """Parse a signal's name. Return None if it names none of the twelve leads.
+    """Parse a signal's name. Return None if it isn't the name of a standard lead.
 
-    Names of the enclosing `signals_as` come first. They match with or without the unit in brackets.
+    Names from the enclosing `signals_as` have priority. They match with or without a unit in brackets.
 
     Example:
         >>> read_label("DII"), read_label("I (uV)"), read_label("-aVR"), read_label("RESP")
@@ -122,7 +122,7 @@ def _label(name: str) -> Label | None:
 
 
 def lead_name(text: str) -> str:
-    """Return the standard name of a lead. A text that names no lead is returned unchanged.
+    """Return the standard name of a lead. Other text is returned unchanged.
 
     Example:
         >>> [lead_name(text) for text in ("MDC_ECG_LEAD_AVR", "ECG II", "Lead I (Einthoven)", "EEG Fp1")]
@@ -135,7 +135,7 @@ def lead_name(text: str) -> str:
 
 
 def is_lead(text: str) -> bool:
-    """Return whether a text names one of the twelve leads, possibly inverted."""
+    """Return whether a text is the name of a standard lead, possibly inverted."""
     return read_label(text) is not None
 
 
@@ -157,7 +157,7 @@ class Found(NamedTuple):
     renamed: tuple[tuple[str, str], ...] = ()
 
     def upright(self, x_KL: NDArray[np.floating]) -> NDArray[np.floating]:
-        """Return the signals of `rows` with the sign of the inverted leads changed."""
+        """Return the signals of `leads` with the sign of the leads in `turned` changed."""
         if not self.turned:
             return x_KL
         signs_K = np.array([-1 if lead in self.turned else 1 for lead in self.leads], x_KL.dtype)
@@ -167,7 +167,7 @@ class Found(NamedTuple):
 def find_leads(names: tuple[str, ...]) -> Found:
     """Find the standard leads among the names of a file's signals.
 
-    An inverted signal is ignored if the same lead is also there upright.
+    An inverted signal is ignored if the file also has the same lead upright.
 
     Raises:
         RecordError: `missing-lead` if there is no standard lead, `duplicated-lead` if a lead occurs twice.
@@ -199,7 +199,7 @@ def find_leads(names: tuple[str, ...]) -> Found:
 
 
 def lead_places(names: Sequence[str]) -> list[int]:
-    """Return the indices of named leads among the twelve.
+    """Return the index in `LEADS` of each named lead.
 
     Raises:
         UsageError: a name is unknown or occurs twice, or there are no names.
@@ -222,7 +222,7 @@ def lead_places(names: Sequence[str]) -> list[int]:
 
 
 def lead_rows(names: Sequence[str], leads: Sequence[str] = LEADS) -> list[int]:
-    """Return the row in `names` of each of the `leads`. `names` may contain other names.
+    """Return the row of each lead in `names`. `names` may also contain other names.
 
     Raises:
         RecordError: `missing-lead` or `duplicated-lead`.
@@ -239,7 +239,7 @@ def lead_rows(names: Sequence[str], leads: Sequence[str] = LEADS) -> list[int]:
 
 def _upright(name: str) -> str | None:
     plain = _PLAIN.get(name.strip().lower())
-    if plain:  # a network that is traced can't use regular expressions
+    if plain:  # torch can't trace the regular expressions below
         return plain
     label = read_label(name)
     return None if label is None or label.negative else label.lead

@@ -1,4 +1,4 @@
-"""ECG on paper as a Matplotlib figure: 25 mm/s, 10 mm/mV, a row per lead.
+"""Draw an ECG on ECG paper with Matplotlib: 25 mm/s, 10 mm/mV, a row per lead.
 
 Shapes: K leads, L samples.
 """
@@ -18,9 +18,9 @@ INCHES_PER_SECOND, INCHES_PER_MV = 25 / 25.4, 10 / 25.4
 ROW_MV = 2.0
 """Height of a lead's row in mV."""
 MARGIN = 0.5
-"""Inches around the paper, for the names of the leads."""
+"""Margin around the paper in inches, for the names of the leads."""
 FINE_SECONDS = 30
-"""Longest paper with small squares. Matplotlib draws at most 1,000 lines of a grid."""
+"""Maximum length in s of paper with small squares, because Matplotlib draws at most 1,000 grid lines."""
 MINOR, MAJOR, INK = "#f7dcd9", "#e9aaa5", "#161616"
 
 

@@ -1,4 +1,4 @@
-"""Quality of recordings: named rules over a few measures find damaged leads, which are mended or hidden.
+"""Find damaged leads of a recording by a few rules, and mend or hide them.
 
 The paper (§Signal preprocessing) excludes recordings with extreme amplitudes, clipping saturation or
 excessive zero-fraction on any of the 12 leads. `QualityLimits` holds the thresholds and the number of leads
@@ -31,7 +31,7 @@ Any two limb leads determine the other four.
 
 
 class QualityLimits(BaseModel):
-    """Limits beyond which a lead is damaged, and limits on the damage in a recording."""
+    """Limits at which a lead counts as damaged, and limits on the number of damaged leads."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
@@ -69,8 +69,8 @@ class Measures:
     """Measures for the rules: numbers for the recording, and float64 [C] per lead.
 
     Attributes:
-        seconds: length of the recording that the window can use.
-        amplitude_C: largest |x − median| in mV. The median removes the offset of the amplifier.
+        seconds: length of the measured signal.
+        amplitude_C: largest |x − median| in mV. Subtracting the median removes the offset of the amplifier.
         range_C: largest minus smallest value in mV.
         zero_C: share of samples that are exactly zero.
         clipped_C: share of samples equal to the lead's largest or smallest value.
@@ -87,7 +87,7 @@ class Measures:
     montage: float
 
     def worst(self, among_C: NDArray[np.bool_]) -> dict[str, float]:
-        """Return by name the measures of the worst of the chosen leads."""
+        """Return the worst value of each measure among the chosen leads, by name."""
         return {
             "amplitude_mv": float(self.amplitude_C[among_C].max()),
             "zero_fraction": float(self.zero_C[among_C].max()),
@@ -97,9 +97,9 @@ class Measures:
         }
 
 
-@np.errstate(over="ignore", invalid="ignore")  # samples like 1e30 break the rule extreme-amplitude
+@np.errstate(over="ignore", invalid="ignore")  # the rule extreme-amplitude reports samples like 1e30
 def measure(x_CL: Signal, fs: float, limits: QualityLimits) -> Measures:
-    """Measure a recording in mV at its own rate, because resampling blurs clipping and zeros."""
+    """Measure a recording in mV. Don't resample it before, because this blurs clipping and zeros."""
     length = x_CL.shape[1]
     bottom_C, top_C = x_CL.min(axis=1), x_CL.max(axis=1)
     absent_C = np.zeros(len(x_CL), np.intp)
@@ -127,7 +127,7 @@ def measure(x_CL: Signal, fs: float, limits: QualityLimits) -> Measures:
 def verdict(
     measures: Measures, limits: QualityLimits, leads: Sequence[str] = LEADS
 ) -> list[tuple[Reason, str]]:
-    """Return the broken rules with messages, the most important rule first. Empty for good leads."""
+    """Return the broken rules with messages, the most important rule first."""
     broken: list[tuple[Reason, str]] = []
     for reason, bad_C, problem in _lead_rules(measures, limits):
         if bad_C.any():
@@ -137,14 +137,14 @@ def verdict(
 
 
 def _lead_rules(measures: Measures, limits: QualityLimits) -> list[tuple[Reason, NDArray[np.bool_], str]]:
-    """Return (reason, leads that break it, message) per rule, the most important rule first."""
+    """Return (reason, leads that break the rule, message) per rule, the most important rule first."""
     zero, clip, high = (
         f"zero for over {limits.zero_limit:.0%} of the time",
-        f"on a rail for over {limits.clip_limit:.0%} of the time",
+        f"clipped for over {limits.clip_limit:.0%} of the time",
         f"beyond {limits.amplitude_limit:g} mV around its median",
     )
     return [
-        (Reason.nan, measures.nan_C > 0, "more samples without numbers than are bridged"),
+        (Reason.nan, measures.nan_C > 0, "more missing samples than can be bridged"),
         (Reason.flat_lead, measures.range_C < limits.flat_range, f"flat within {limits.flat_range:g} mV"),
         (Reason.zero_fraction, measures.zero_C > limits.zero_limit, zero),
         (Reason.clipping, measures.clipped_C > limits.clip_limit, clip),
@@ -153,13 +153,13 @@ def _lead_rules(measures: Measures, limits: QualityLimits) -> list[tuple[Reason,
 
 
 class Mended(NamedTuple):
-    """Signal with damaged leads mended or hidden.
+    """Signal after damaged leads were mended or hidden.
 
     Attributes:
         x_CL: the signal, with zeros in hidden leads.
-        hidden_C: which leads are hidden.
+        hidden_C: True for hidden leads.
         measures: the measures before leads were hidden.
-        notes: what was mended or hidden.
+        notes: notes on what was mended or hidden.
     """
 
     x_CL: Signal
@@ -171,10 +171,17 @@ class Mended(NamedTuple):
 def mended(
     x_CL: Signal, fs: float, limits: QualityLimits, leads: Sequence[str] = LEADS, judged: int | None = None
 ) -> Mended:
-    """Bridge short artefacts, compute damaged limb leads from good limb leads, and zero other damaged leads.
+    """Bridge short artefacts, compute damaged limb leads from good limb leads, and hide other damaged leads.
 
-    The rules use the first `judged` samples. A computed lead that is still damaged is hidden, because no lead
-    holds the voltage of a disconnected arm electrode.
+    If an arm electrode is disconnected, its voltage is in no lead. So a computed lead may still be damaged,
+    and is then hidden.
+
+    Args:
+        x_CL: signals in mV.
+        fs: sampling rate in Hz.
+        limits: limits of the rules.
+        leads: names of the leads.
+        judged: number of samples to which the rules apply, from the start. All by default.
     """
     measures = measure(x_CL[:, :judged], fs, limits)
     notes: tuple[Note, ...] = ()
@@ -200,9 +207,12 @@ def mended(
 
 
 def unmended(x_CL: Signal, fs: float, limits: QualityLimits, judged: int | None = None) -> Mended:
-    """Return a recording without damaged leads unchanged, as in the paper (§Signal preprocessing).
+    """Reject a recording with a damaged lead, as the paper does (§Signal preprocessing).
 
-    The rules use the first `judged` samples.
+    The rules apply to the first `judged` samples.
+
+    Returns:
+        The unchanged recording.
 
     Raises:
         RecordError: one of the twelve leads is damaged.
@@ -214,11 +224,11 @@ def unmended(x_CL: Signal, fs: float, limits: QualityLimits, judged: int | None 
 
 
 def refuse_damaged(mend: Mended, limits: QualityLimits) -> None:
-    """Check that a twelve-lead recording keeps its limb leads and enough chest leads.
+    """Check that a twelve-lead recording has all limb leads and enough chest leads that aren't hidden.
 
     Raises:
         RecordError: a limb lead or more than `limits.hidden_limit` chest leads are hidden. `reason` is the
-            first broken rule, and the message names all broken rules.
+            first broken rule, and the message lists all broken rules.
     """
     hidden = {lead for lead, is_hidden in zip(LEADS, mend.hidden_C, strict=True) if is_hidden}
     if len(hidden) > limits.hidden_limit or hidden & {*LIMB}:
@@ -227,7 +237,7 @@ def refuse_damaged(mend: Mended, limits: QualityLimits) -> None:
 
 
 def _faults(measures: Measures, limits: QualityLimits) -> dict[int, str]:
-    """Return the rows of damaged leads, each with the message of the most important rule it breaks."""
+    """Return the rows of damaged leads, each with the message of the most important broken rule."""
     faults: dict[int, str] = {}
     for _, bad_C, problem in _lead_rules(measures, limits):
         for row in np.flatnonzero(bad_C).tolist():
@@ -238,28 +248,28 @@ def _faults(measures: Measures, limits: QualityLimits) -> dict[int, str]:
 def _from_limb_leads(
     x_CL: Signal, faulty: Collection[int], leads: Sequence[str], limits: QualityLimits, judged: int | None
 ) -> Signal:
-    """Compute the faulty limb leads from at least two good limb leads that agree in the judged samples."""
+    """Compute faulty limb leads from good limb leads, if at least two are good and consistent."""
     limb = [row for row, lead in enumerate(leads) if lead in LIMB]
     good, bad = [row for row in limb if row not in faulty], [row for row in limb if row in faulty]
     if not bad or len(good) < 2:
         return x_CL
     parts_C2 = np.array([LIMB[leads[row]] for row in good])
-    one_and_two_2L = np.linalg.pinv(parts_C2) @ x_CL[good]
-    misfit_CL = (parts_C2 @ one_and_two_2L - x_CL[good])[:, :judged]
+    leads_i_ii_2L = np.linalg.pinv(parts_C2) @ x_CL[good]
+    misfit_CL = (parts_C2 @ leads_i_ii_2L - x_CL[good])[:, :judged]
     if misfit_CL.std(axis=1).max() <= limits.montage_limit * x_CL[good, :judged].std(axis=1).max():
         x_CL = x_CL.copy()
-        x_CL[bad] = np.array([LIMB[leads[row]] for row in bad]) @ one_and_two_2L
+        x_CL[bad] = np.array([LIMB[leads[row]] for row in bad]) @ leads_i_ii_2L
     return x_CL
 
 
-@np.errstate(invalid="ignore")  # infinite samples are beyond the limit, as NaN is
+@np.errstate(invalid="ignore")  # infinite samples count as beyond the limit, like NaN
 def bridged(
     x_CL: Signal, fs: float, limits: QualityLimits, leads: Sequence[str] = LEADS
 ) -> tuple[Signal, tuple[Note, ...]]:
     """Replace short stretches of extreme amplitude or NaN by straight lines.
 
-    A short movement of an electrode doesn't spoil the rest of the recording. A lead is unchanged if more than
-    the share `limits.bridge_limit` of it, with margins, is beyond `limits.amplitude_limit`.
+    So a short movement of an electrode doesn't spoil the rest of the recording. A lead is unchanged if the
+    stretches with their margins exceed the share `limits.bridge_limit` of the lead.
 
     Returns:
         The signal, and a note per bridged lead.
@@ -275,21 +285,21 @@ def bridged(
         x_CL = x_CL.copy() if not notes else x_CL
         good, bad = np.flatnonzero(~bad_L), np.flatnonzero(bad_L)
         x_CL[lead, bad] = np.interp(bad, good, x_CL[lead, good])
-        what = "of extreme amplitude" if np.isfinite(away_CL[lead]).all() else "without numbers"
-        text = f"{leads[lead]}: {len(bad) / fs:.2f} s {what} bridged"
+        content = "extreme amplitude" if np.isfinite(away_CL[lead]).all() else "missing samples"
+        text = f"{leads[lead]}: {len(bad) / fs:.2f} s of {content} bridged"
         notes.append(Note(text, NoteKind.bridged, [leads[lead]]))
     return x_CL, tuple(notes)
 
 
 def _count(where_CL: NDArray[np.bool_]) -> NDArray[np.intp]:
-    """Count each lead's marked samples. Per lead, because numpy takes twice as long along an axis."""
+    """Count the true samples of each lead, in a loop because numpy takes twice as long along an axis."""
     return np.array([np.count_nonzero(where_L) for where_L in where_CL], np.intp)
 
 
 def _montage(x_CL: Signal) -> float:
     """Return the largest misfit of III = II − I, aVR = −(I + II)/2, aVL = I − II/2 and aVF = II − I/2.
 
-    The misfit is its rms over the rms of the limb leads.
+    The misfit of an equation is the rms of the difference of its sides, divided by the rms of the limb leads.
     """
     limb_CL = x_CL[:6] - x_CL[:6].mean(axis=1, keepdims=True)
     lead_i, lead_ii, lead_iii, right, left, foot = limb_CL

@@ -1,6 +1,6 @@
-"""Samples of a recording: rates, units, resampling and amplitudes.
+"""Convert the samples of a recording: rates, units, resampling and amplitudes.
 
-Shapes: C leads (rows in `leads.LEADS` order), K recorded rows, L samples.
+Shapes: C leads (in the order of `leads.LEADS`), K leads of the file, L samples.
 """
 
 from collections.abc import Sequence
@@ -17,13 +17,13 @@ SLOWEST, FASTEST = 50, 100_000
 """Range of possible sampling rates of an ECG in Hz."""
 
 UNITS_PER_MV = {"v": 1e-3, "mv": 1.0, "uv": 1e3, "µv": 1e3, "μv": 1e3, "nv": 1e6}
-"""Units per millivolt, by the name of the unit in lower case. The micro sign has two code points."""
+"""Number of units in a millivolt, by the unit's name in lower case. Unicode has two characters for micro."""
 
 
 def unit_in_volts(unit: str | None) -> float | None:
-    """Return how many of a unit make a millivolt, or None if the unit doesn't measure voltage.
+    """Return the number of units in a millivolt, or None if the unit doesn't measure voltage.
 
-    A micro sign in Latin-1 can't be decoded as UTF-8. It is the only letter of a unit that can be lost.
+    A letter that can't be decoded as UTF-8 is taken for a micro sign in Latin-1.
 
     Example:
         >>> unit_in_volts("uV"), unit_in_volts("\N{REPLACEMENT CHARACTER}V"), unit_in_volts("mmHg")
@@ -33,19 +33,20 @@ def unit_in_volts(unit: str | None) -> float | None:
 
 
 COMPUTABLE_MV = 1e9
-"""Largest sample in mV. The square of a larger sample may overflow float32, and no real voltage is near
-it."""
+"""Maximum sample in mV. The square of a larger sample may overflow float32, and real voltages are far
+smaller."""
 
 
 def order_leads(x_KL: NDArray[np.float32], names: Sequence[str]) -> NDArray[np.float32]:
-    """Pick and order the twelve leads by name: [K, L] and K names → [12, L]. Raises like `lead_rows`."""
+    """Return the twelve leads in standard order, [12, L]. Raises the errors of `lead_rows`."""
     return x_KL[lead_rows(names)]
 
 
 def resample(x_CL: NDArray[np.float32], fs: float, to: float = 500) -> NDArray[np.float32]:
     """Resample from `fs` to `to` Hz with scipy's polyphase filter: [C, L] → [C, ⌈L·to/fs⌉].
 
-    Past the edges, the line through the first and last sample continues, so that an offset doesn't ring.
+    Beyond its ends, the signal is continued by the line through its first and last sample, so that an offset
+    doesn't cause ringing.
     """
     if fs == to:
         return x_CL
@@ -55,21 +56,22 @@ def resample(x_CL: NDArray[np.float32], fs: float, to: float = 500) -> NDArray[n
 
 
 HIGHEST_MV = 10.0
-"""Largest plausible typical amplitude in mV, equal to `QualityLimits.amplitude_limit`.
+"""Maximum plausible amplitude (`typical_amplitude`) in mV, equal to `QualityLimits.amplitude_limit`.
 
 In 293 real records of seven collections, amplitudes lie between 0.07 and 4.7 mV.
 """
 LOWEST_MV = 0.01
-"""Least plausible typical amplitude in mV: two steps of a coarse converter, below electrode noise."""
+"""Minimum plausible amplitude (`typical_amplitude`) in mV: two steps of a coarse converter, less than
+electrode noise."""
 
 _SAMPLES = 2000
 """Approximate number of samples per lead that determine the amplitude."""
 
 
 def median(x_L: NDArray[np.floating]) -> Any:
-    """Return the median along the last axis of finite numbers, two to three times faster than numpy.
+    """Return the median of finite numbers along the last axis, two to three times as fast as numpy.
 
-    `numpy.median` partitions at several indices. Partitioning at a single index is vectorised.
+    `numpy.median` partitions at several indices. Only partitioning at a single index is vectorised in numpy.
 
     Example:
         >>> float(median(np.array([3.0, 1.0, 2.0, 10.0])))
@@ -82,9 +84,9 @@ def median(x_L: NDArray[np.floating]) -> Any:
 
 
 def typical_amplitude(x_KL: NDArray[np.floating]) -> float:
-    """Return the median over leads of the 99th percentile of |x − median|, robust to artefacts.
+    """Return the median over leads of the 99th percentile of |x − median|, which is robust to artefacts.
 
-    A long recording is subsampled, because a few thousand samples are enough.
+    Long recordings are subsampled to a few thousand samples.
     """
     x_KL = x_KL[:, :: max(1, x_KL.shape[1] // _SAMPLES)]
     away_KL = np.sort(np.abs(x_KL - median(x_KL)[:, None]), axis=1)
@@ -92,7 +94,7 @@ def typical_amplitude(x_KL: NDArray[np.floating]) -> float:
 
 
 def amplitude_doubt(x_KL: NDArray[np.floating]) -> str | None:
-    """Return why samples are unlikely to be in millivolts, or None. Flat records are not checked."""
+    """Return a reason to doubt that samples are in millivolts, or None. Flat records are not checked."""
     amplitude = typical_amplitude(x_KL)
     expected = f"amplitudes must be {LOWEST_MV:g} to {HIGHEST_MV:g} mV"
     if amplitude > HIGHEST_MV:

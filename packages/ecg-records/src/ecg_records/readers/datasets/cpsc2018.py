@@ -60,7 +60,7 @@ class Cpsc2018:
         """Read a recording. Raises `RecordError` if its file is missing or has an unexpected structure."""
         file = candidate.file
         if not is_regular(file):
-            raise RecordError(Reason.no_signal_file, "its signal file is missing")
+            raise RecordError(Reason.no_signal_file, "the signal file is missing")
         try:
             ecg = {variable.name: variable for variable in variables(file)}["ECG"].value
             with np.errstate(over="ignore"):  # the quality rules report infinity
