@@ -1,4 +1,4 @@
-"""The wheel carries the sources that a curator begins from, as does the archive that it is built from."""
+"""Build hook that adds the sources of the ontology to the wheel and to the source distribution."""
 
 from pathlib import Path
 from typing import Any
@@ -7,10 +7,13 @@ from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
 
 class Sources(BuildHookInterface[Any]):
-    """Takes the folder `ontology` of the checkout along; within an archive it lies in the package already."""
+    """Hook that copies the folder `ontology` of a checkout to `ecg_ontology/data/sources`.
+
+    In a source distribution, the folder is already there.
+    """
 
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
-        """Say where the folder goes."""
+        """Add the folder to the files of the build."""
         sources = Path(self.root).parents[1] / "ontology"
         if sources.is_dir() and version != "editable":
             inside = "ecg_ontology/data/sources"

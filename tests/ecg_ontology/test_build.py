@@ -34,7 +34,7 @@ def state(folder):
 def test_a_removed_lock_is_an_error_of_every_command(folder, tmp_path):
     (folder / "enumeration.lock").unlink()
     assert {"CCG-E208", "CCG-E210"} <= ids(folder)
-    with pytest.raises(SourceError, match="whose lock is gone"):
+    with pytest.raises(SourceError, match=r"the lock of .* is missing"):
         ecg_ontology.load(folder)
     for version in ("", "1.2.0", "1.3.0"):
         with pytest.raises(SourceError, match="CCG-E210"):
@@ -44,7 +44,7 @@ def test_a_removed_lock_is_an_error_of_every_command(folder, tmp_path):
 def test_a_version_below_that_of_the_tables_makes_no_new_beginning(folder, tmp_path):
     (folder / "enumeration.lock").unlink()
     edit(folder / "cardiac.ttl", ('"1.2.0"', '"0.9.0"'), ("cardiac/1.2.0>", "cardiac/0.9.0>"))
-    with pytest.raises(SourceError, match=r"is of the version 1\.2\.0, and the graph of 0\.9\.0"):
+    with pytest.raises(SourceError, match=r"must have the version 0\.9\.0 of the graph, got 1\.2\.0"):
         built_files(folder, tmp_path / "new.json")
 
 
@@ -89,7 +89,7 @@ def test_a_confidence_is_a_share_and_a_low_one_is_seen(folder, confidence, rule)
 def test_a_graph_in_capital_letters_is_named(folder):
     (folder / "CARDIAC.TTL").write_text("", encoding="utf-8")
     named = [finding.message for finding in ecg_ontology.validate(folder, "curated")]
-    assert named == ["CARDIAC.TTL looks like a graph and isn't read"]
+    assert named == ["CARDIAC.TTL looks like a graph but isn't read"]
 
 
 def test_versions_are_compared_as_semver_has_it():

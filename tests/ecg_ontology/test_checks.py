@@ -129,10 +129,10 @@ def test_an_unknown_profile_is_no_clean_ontology():
 @pytest.mark.parametrize(
     ("rows", "problem"),
     [
-        ([ROW(node=None, regime=Regime.unrouted, reason="?")], "routed and unrouted at once"),
-        ([ROW()], "names a node twice"),
+        ([ROW(node=None, regime=Regime.unrouted, reason="?")], "has routed and unrouted rows"),
+        ([ROW()], "has two rows with the same node"),
         ([ROW(node=CCG + "SVT", label="something else")], "has two labels"),
-        ([ROW(node=CCG + "SVT")], "should be of the regime 'localised lesion'"),
+        ([ROW(node=CCG + "SVT")], "must have the regime 'localised lesion'"),
     ],
 )
 def test_rows_that_contradict_each_other_are_told_apart(sound, rows, problem):

@@ -89,7 +89,7 @@ def test_a_formula_is_no_comment(draft, rows, tmp_path):
     assert book.active["B4"].value == "426177001", "a code is text"
     book.active["I4"] = '="was " & D4'
     book.save(path)
-    with pytest.raises(InputError, match=r"review.xlsx:4 I: holds a formula"):
+    with pytest.raises(InputError, match=r"review.xlsx:4 I: must be text, got a formula"):
         read_decisions(path, draft)
 
 

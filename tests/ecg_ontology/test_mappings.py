@@ -54,19 +54,23 @@ def write(folder):
 
 
 FAULTS = {
-    "Not": ("CCG-E309", {**ROW, "predicate_modifier": "Not"}, "predicate_modifier 'Not'"),
-    "unknown predicate": ("CCG-E309", {**ROW, "predicate_id": "foo:bar"}, "predicate 'foo:bar'"),
-    "no predicate": ("CCG-E309", {**ROW, "predicate_id": ""}, "predicate ''"),
-    "unknown node": ("CCG-E302", ROW | {"object_id": "lung:Astma", "object_label": ""}, "isn't a concept"),
+    "Not": ("CCG-E309", {**ROW, "predicate_modifier": "Not"}, "predicate_modifier, got 'Not'"),
+    "unknown predicate": ("CCG-E309", {**ROW, "predicate_id": "foo:bar"}, "predicate, got 'foo:bar'"),
+    "no predicate": ("CCG-E309", {**ROW, "predicate_id": ""}, "predicate, got ''"),
+    "unknown node": (
+        "CCG-E302",
+        ROW | {"object_id": "lung:Astma", "object_label": ""},
+        "must be routed to a concept",
+    ),
     "unknown justification": ("CCG-E310", {**ROW, "mapping_justification": "semapv:Guess"}, "'semapv:Guess'"),
-    "no justification": ("CCG-E310", {**ROW, "mapping_justification": ""}, "mapping_justification ''"),
+    "no justification": ("CCG-E310", {**ROW, "mapping_justification": ""}, "mapping_justification, got ''"),
     "other node's label": (
         *("CCG-E311", ROW | {"object_label": "Chronic obstruction"}),
-        "calls the node Asthma 'Chronic obstruction'; it is 'Bronchial asthma'",
+        "must name the node Asthma 'Bronchial asthma', got 'Chronic obstruction'",
     ),
     "other concept's label": (
         *("CCG-E312", ROW | {"subject_label": "chronic Obstruction"}),
-        "is an exactMatch of Asthma and names COPD",
+        "is an exactMatch of Asthma, but is named like COPD",
     ),
     "no common word": ("CCG-W314", {**ROW, "subject_label": "fracture"}, "shares no word with Asthma"),
 }
@@ -130,7 +134,7 @@ def test_a_routed_leaf_brings_no_other_family_than_its_own(write, folder):
     (folder / "lung.ttl").write_text(LUNG + tissue, encoding="utf-8")
     foreign = ROOT | {"object_id": "lung:Tissue", "object_label": "Tissue"}
     [finding] = findings_of(write(table(ROW, ROOT, foreign)), "CCG-E303")
-    assert finding.message == "icd10:J45 names the families {Airway, Tissue}; its leaves belong to {Airway}"
+    assert finding.message == "icd10:J45 must reach the families {Airway} of its leaves, got {Airway, Tissue}"
     assert findings_of(write(table(ROW, ROOT)), "CCG-E303") == []
 
 

@@ -69,7 +69,7 @@ def test_a_workbook_of_far_too_many_rows_is_refused_before_it_is_unpacked(tmp_pa
 
 def test_a_workbook_of_formulas_names_the_first(tmp_path):
     formulas = '<row r="2"><c r="A2"><f>HYPERLINK("http://a.invalid")</f></c></row>'
-    with pytest.raises(InputError, match=r"a\.xlsx:2 A: holds a formula"):
+    with pytest.raises(InputError, match=r"a\.xlsx:2 A: must be text, got a formula"):
         read_sheet(workbook(tmp_path / "a.xlsx", rows_of(1) + formulas), ("code",))
 
 

@@ -1,20 +1,20 @@
 """The cardiac concept graph of MAR-ECG: routing, distances and soft targets.
 
-`load` returns an `Ontology`, which everything else works on. The packages, from the lowest layer up::
+`load` returns an `Ontology`, the argument of most other functions. The packages, from the lowest layer up::
 
     base         errors, tables, text folding
-    graph        concepts, their order, codes → concepts, soft targets
+    graph        concepts and their order, routing of codes to concepts, soft targets
     formats      bundle, Turtle and RDF, SSSOM, networkx
     checks       the rules that a graph must keep
     (top)        Ontology and load
-    statements   findings in the texts of machines and reports
+    statements   findings in the texts of devices and reports
     codes        codes of users and corpora, and their coverage
     validation   SNOMED CT releases, OWL, SHACL, reports of findings
     curation     building, review, decisions, matching, differences
     views        explanation, search, figures, browse page, exports
 
-Importing the package imports no submodule. Each public name imports its module on first use, so a single code
-can be routed without arrays, graphs or RDF. ``__init__.pyi`` lists the public names with their modules.
+Importing the package imports no submodule. Each public name imports its module on first use. So routing a
+code doesn't import NumPy, networkx or rdflib. ``__init__.pyi`` lists the public names with their modules.
 """
 
 from importlib import import_module
@@ -31,8 +31,8 @@ def __getattr__(name: str) -> Any:
     if not name.startswith("_") and name not in __all__:  # a submodule is imported by its path
         from ecg_base import suggest
 
-        near = suggest(name, __all__, "dir(ecg_ontology) lists the names")
-        raise AttributeError(f"ecg_ontology has no {name!r}. {near}", name=name)
+        suggestion = suggest(name, __all__, "dir(ecg_ontology) lists the names")
+        raise AttributeError(f"ecg_ontology has no {name!r}. {suggestion}", name=name)
     return _attribute(name)
 
 

@@ -1,4 +1,4 @@
-"""Command `python -m ecg_ontology`: run `ecgonto`, which the distribution marecg-cli installs."""
+"""Run `ecgonto` as `python -m ecg_ontology`. The distribution marecg-cli provides the command."""
 
 import sys
 from importlib.metadata import entry_points

@@ -1,7 +1,7 @@
-"""Stretches of recordings, and limits on the size of records for all readers.
+"""Define stretches of recordings, and limits on the size of records for all readers.
 
-Long recordings, such as a day of ECG, are read in stretches. The environment variable `ECG_RECORDS_LIMITS=4`
-makes all limits four times as large.
+Long recordings, such as a day of ECG, are read in stretches. The environment variable `ECG_RECORDS_LIMITS`
+multiplies all limits by its value.
 """
 
 import math
@@ -14,25 +14,27 @@ from ecg_records.errors import Reason, RecordError
 WIDEN = "set ECG_RECORDS_LIMITS=4 to allow four times as much"
 WIDER = float(os.environ.get("ECG_RECORDS_LIMITS") or 1)
 LONGEST = round(100e6 * WIDER)
-"""Most samples per lead of a recording. A day at 1000 Hz has 86 million."""
+"""Maximum number of samples per lead in a recording. A day at 1000 Hz has 86 million."""
 LONGEST_READ = round(8e6 * WIDER)
-"""Most samples per lead to read at once: two hours at 1000 Hz, 400 MB as twelve leads of float32."""
+"""Maximum number of samples per lead to read at a time: two hours at 1000 Hz, 400 MB for twelve leads of
+float32."""
 FILE_BYTES = round((64 << 20) * WIDER)
-"""Most bytes of a file that is read whole (XML, SCP-ECG, DICOM). An hour of 12 leads at 500 Hz has 43 MB."""
+"""Maximum size of a file that can't be read in stretches (XML, SCP-ECG, DICOM). An hour of 12 leads at 500 Hz
+takes 43 MB."""
 MOST_CODES = round(1000 * WIDER)
-"""Most codes of a record. Records of the CinC Challenges have at most 30."""
+"""Maximum number of codes of a record. Records of the CinC Challenges have at most 30."""
 
 
 class Stretch(NamedTuple):
-    """Part of a recording: `seconds` from `start` on, or everything after `start` if `seconds` is None."""
+    """Part of a recording: `seconds` from `start` on, or everything from `start` on if `seconds` is None."""
 
     start: float = 0.0
     seconds: float | None = None
 
     def samples(self, fs: float, length: int) -> slice:
-        """Return the range of samples per lead. Adjacent stretches leave no gap.
+        """Return the samples of the stretch as a slice. Adjacent stretches have no gap and no overlap.
 
-        Raises `RecordError` (`too-long`) if the recording or the stretch exceeds its limit.
+        Raises `RecordError` (`too-long`) if the recording exceeds `LONGEST`, or the stretch `LONGEST_READ`.
 
         Example:
             >>> Stretch(1, 2).samples(250, 600), Stretch(start=2).samples(250, 600)
@@ -40,14 +42,14 @@ class Stretch(NamedTuple):
         """
         first = min(_nth(self.start, fs), length)
         stop = length if self.seconds is None else min(length, _nth(self.start + self.seconds, fs))
-        for count, most, what in ((length, LONGEST, ""), (stop - first, LONGEST_READ, " to be read at once")):
+        for count, most, use in ((length, LONGEST, ""), (stop - first, LONGEST_READ, " to be read at once")):
             if count > most:
-                problem = f"must have at most {most:,} samples per lead{what}, got {count:,}; {WIDEN}"
+                problem = f"must have at most {most:,} samples per lead{use}, got {count:,}; {WIDEN}"
                 raise RecordError(Reason.too_long, problem)
         return slice(first, stop)
 
     def within(self, start: float, seconds: float | None) -> "Stretch":
-        """Return the part of this stretch that begins `start` seconds into it and lasts `seconds`.
+        """Return a part of this stretch. `start` is relative to the start of this stretch.
 
         Example:
             >>> Stretch(60, 10).within(8, 5), Stretch(60).within(8, None)
@@ -72,7 +74,7 @@ def _nth(seconds: float, fs: float) -> int:
 
 
 def refuse_large(file: Path) -> None:
-    """Check the size of a file that is read whole. Raises `RecordError`."""
+    """Raise `RecordError` if a file is larger than `FILE_BYTES`."""
     size = file.stat().st_size
     if size > FILE_BYTES:
         problem = f"must have at most {FILE_BYTES >> 20} MB, got {size >> 20:,} MB; {WIDEN}"
@@ -80,6 +82,6 @@ def refuse_large(file: Path) -> None:
 
 
 def refuse_codes(count: int) -> None:
-    """Check the number of a record's codes. Raises `RecordError`."""
+    """Raise `RecordError` if a record has more than `MOST_CODES` codes."""
     if count > MOST_CODES:
         raise RecordError(Reason.too_long, f"must have at most {MOST_CODES:,} codes, got {count:,}; {WIDEN}")

@@ -1,1 +1,1 @@
-"""Basics of the package: errors, sources as text, tables, text folding and XML entities."""
+"""Basic functions: errors, reading of sources, tables, text folding and XML entities."""

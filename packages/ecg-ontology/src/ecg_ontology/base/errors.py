@@ -1,4 +1,4 @@
-"""Errors that are specific to ontologies."""
+"""Error classes for ontologies."""
 
 from ecg_base import EcgError, InputError, UsageError
 

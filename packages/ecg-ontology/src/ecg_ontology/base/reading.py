@@ -1,4 +1,4 @@
-"""Reader of ontology sources as text."""
+"""Read ontology sources as text."""
 
 from pathlib import Path
 
@@ -6,7 +6,7 @@ from ecg_base import read_bounded
 from ecg_ontology.base.errors import SourceError
 
 MOST_BYTES = 1 << 28
-"""Largest size of a source in bytes, enough for a table of a million codes."""
+"""Maximum size of a source in bytes, enough for a table of a million codes."""
 
 
 def read_text(path: Path) -> str:

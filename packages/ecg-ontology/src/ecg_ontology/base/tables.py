@@ -1,4 +1,4 @@
-"""Tables of users, row by row: ``.csv`` and ``.tsv`` (comma, semicolon or tab), ``.xlsx``, ``.parquet``."""
+"""Read users' tables row by row: ``.csv`` and ``.tsv`` (comma, semicolon or tab), ``.xlsx``, ``.parquet``."""
 
 import csv
 from collections.abc import Iterator
@@ -9,7 +9,7 @@ from ecg_base import InputError, optional, parquet_batches
 from ecg_ontology.base.workbooks import read_workbook
 
 _LONGEST = 1 << 20
-"""Largest number of characters in a header. The csv module has a lower limit for a cell."""
+"""Maximum number of characters in a header."""
 
 
 def column_names(path: Path, *, quoted: bool = True) -> list[str]:
@@ -20,10 +20,10 @@ def column_names(path: Path, *, quoted: bool = True) -> list[str]:
 
 
 def rows(path: Path, columns: list[str], *, quoted: bool = True) -> Iterator[tuple[str, list[Any]]]:
-    """Yield the place of each row, such as ``line 3``, and its cells in some columns.
+    """Yield the location of each row, such as ``line 3``, and its cells in the requested columns.
 
-    Cells are text, except in Parquet. Raises `InputError` if the table can't be read, a requested name occurs
-    twice, or a row and the header differ in length.
+    Cells are text, except in Parquet. Raises `InputError` if the table can't be read, a requested column
+    occurs twice, or a row has another number of cells than the header.
     """
     if path.suffix == ".parquet":
         for number, row in enumerate(_parquet_rows(path, columns), start=1):
@@ -32,23 +32,23 @@ def rows(path: Path, columns: list[str], *, quoted: bool = True) -> Iterator[tup
     numbered = lines(path, quoted=quoted)
     names = next(numbered)[1]
     if doubled := next((name for name in columns if names.count(name) > 1), ""):
-        raise InputError(f"has two columns {doubled}", where=path, remedy="Keep one of them")
-    places = [names.index(name) for name in columns]
+        raise InputError(f"has two columns {doubled}", where=path, remedy="Remove or rename a column")
+    indices = [names.index(name) for name in columns]
     for number, cells in numbered:
         if len(cells) != len(names):
-            problem = f"has {len(cells)} cells, and its header {len(names)}"
+            problem = f"must have {len(names)} cells like the header, got {len(cells)}"
             raise InputError(problem, where=f"{path}, line {number}")
-        yield f"line {number}", [cells[place] for place in places]
+        yield f"line {number}", [cells[index] for index in indices]
 
 
 def lines(path: Path, *, strict: bool = False, quoted: bool = True) -> Iterator[tuple[int, list[str]]]:
-    """Yield number and cells of each row that isn't empty.
+    """Yield the line number and the cells of each row that isn't empty.
 
     Args:
-        path: a delimited text or a workbook.
-        strict: raise for cells with a stray quote.
-        quoted: whether quotes enclose cells. If false, quotes in tab-separated text are ordinary characters,
-            as in OMOP's tables.
+        path: a delimited text file or a workbook.
+        strict: raise an error for a cell with a stray quote.
+        quoted: whether quotes enclose cells. If False, quotes in a tab-separated file are ordinary
+            characters, as in OMOP's tables.
     """
     _refuse_missing(path)
     if path.suffix.lower() == ".xlsx":
@@ -58,17 +58,17 @@ def lines(path: Path, *, strict: bool = False, quoted: bool = True) -> Iterator[
         with path.open(encoding="utf-8-sig", newline="") as file:
             head = file.readline(_LONGEST)
             file.seek(0)
-            separator = max("\t;,", key=head.count)  # spreadsheet programs use their locale's
-            letters = not quoted and separator == "\t" and '"' not in head
+            separator = max("\t;,", key=head.count)  # depends on the locale of the spreadsheet program
+            plain_quotes = not quoted and separator == "\t" and '"' not in head
             reader = csv.reader(
                 file,
                 delimiter=separator,
                 strict=strict,
-                quoting=csv.QUOTE_NONE if letters else csv.QUOTE_MINIMAL,
+                quoting=csv.QUOTE_NONE if plain_quotes else csv.QUOTE_MINIMAL,
             )
             yield from ((reader.line_num, cells) for cells in reader if cells)
     except UnicodeDecodeError as error:
-        remedy = "Save it as UTF-8; in Excel that is 'CSV UTF-8'"
+        remedy = "Save it as UTF-8 (in Excel, as 'CSV UTF-8')"
         raise InputError("isn't UTF-8 text", where=path, remedy=remedy) from error
     except (OSError, csv.Error) as error:
         raise InputError(f"can't be read as a table ({error})", where=path) from error
@@ -76,7 +76,7 @@ def lines(path: Path, *, strict: bool = False, quoted: bool = True) -> Iterator[
 
 def _refuse_missing(path: Path) -> None:
     if not path.is_file():
-        raise InputError("isn't a file" if path.exists() else "is not there", where=path)
+        raise InputError("isn't a file" if path.exists() else "doesn't exist", where=path)
 
 
 def _parquet(path: Path) -> Any:

@@ -1,4 +1,4 @@
-"""Workbooks of spreadsheet programs, read as text (extra ``xlsx``)."""
+"""Read workbooks of spreadsheet programs as text (extra ``xlsx``)."""
 
 import datetime
 from pathlib import Path
@@ -8,22 +8,25 @@ from zipfile import ZipFile
 from ecg_base import InputError, optional
 
 _MOST_BYTES = 1 << 24
-"""Largest unpacked size of a workbook in bytes, enough for some hundred thousand short rows."""
+"""Maximum unpacked size of a workbook in bytes, enough for about a hundred thousand short rows."""
 
 
 def openpyxl() -> Any:
-    """Return the module that reads workbooks. Raises `UsageError` if it isn't installed."""
+    """Import the module that reads workbooks. Raises `UsageError` if it isn't installed."""
     return optional("openpyxl", "a workbook needs openpyxl", 'pip install "ecg-ontology[xlsx]", or use .tsv')
 
 
 def read_workbook(path: Path) -> list[tuple[int, list[str]]]:
-    """Return number and cells of each row in the first sheet. Raises `InputError` if it can't be read."""
+    """Return the number and the cells of each row in the first sheet.
+
+    Raises `InputError` if the workbook can't be read.
+    """
     module = openpyxl()
     try:
         with path.open("rb") as file, ZipFile(file) as archive:
             unpacked = sum(member.file_size for member in archive.infolist())
             if unpacked > _MOST_BYTES:
-                problem = f"unpacks to {unpacked >> 20:,} MB, more than {_MOST_BYTES >> 20}"
+                problem = f"must unpack to at most {_MOST_BYTES >> 20} MB, got {unpacked >> 20:,} MB"
                 raise InputError(problem, where=path, remedy="Keep only the rows that you filled in")
             sheet = module.load_workbook(file, read_only=True).worksheets[0]
             rows = [[_text(cell, path) for cell in row] for row in sheet.iter_rows()]
@@ -39,11 +42,13 @@ def read_workbook(path: Path) -> list[tuple[int, list[str]]]:
 
 
 def _text(cell: Any, path: Path) -> str:
-    """Return a cell as text, because spreadsheet programs convert codes to numbers and texts to dates."""
+    """Return a cell as text. Numbers and dates may be codes that the spreadsheet program converted."""
     value = cell.value
     if cell.data_type == "f":
         remedy = "Write the text itself, or save the sheet with its values"
-        raise InputError("holds a formula", where=f"{path}:{cell.row} {cell.column_letter}", remedy=remedy)
+        raise InputError(
+            "must be text, got a formula", where=f"{path}:{cell.row} {cell.column_letter}", remedy=remedy
+        )
     if isinstance(value, datetime.datetime):
         return value.date().isoformat()
     if isinstance(value, float) and value.is_integer():

@@ -1,4 +1,4 @@
-"""Entities of XML files: namespace abbreviations are allowed, nested or external entities are not."""
+"""Check the entities of XML files: allow namespace abbreviations, reject nested and external entities."""
 
 import re
 from pathlib import Path
@@ -7,28 +7,28 @@ from xml.parsers import expat
 from ecg_ontology.base.errors import SourceError
 
 LONGEST = 1000
-"""Largest number of characters in an entity. Namespaces have fewer."""
+"""Maximum number of characters in an entity. Namespaces have fewer."""
 XML_FORBIDS = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 """Characters that XML can't represent, even escaped."""
 
 
 class _RootReached(Exception):  # noqa: N818 — ends the parse, no error
-    """Signal that the declarations are complete. The RDF parser handles the rest."""
+    """Exception that ends the parse after the declarations. The RDF parser handles the rest."""
 
 
 def refuse_nested_entities(path: Path) -> None:
-    """Check that the entities in an XML file are short plain texts. Raises `SourceError` otherwise.
+    """Raise `SourceError` unless all entities in an XML file are short plain strings.
 
-    Six nested entities, each with ten references to the previous entity, expand to a million texts. An
-    external entity can name a file to fetch.
+    Six nested entities, each with ten references to the previous entity, expand to a million strings. An
+    external entity can make the parser fetch a file.
     """
 
     def declared(
         name: str, parameter: bool, value: str | None, base: str | None, system: str | None, *_: object
     ) -> None:
         if parameter or value is None or "&" in value or len(value) > LONGEST:
-            problem = f"declares the entity {name!r}, which isn't a plain short text"
-            raise SourceError(problem, where=path, remedy="Write out what it stands for")
+            problem = f"the entity {name!r} must be a short plain string"
+            raise SourceError(problem, where=path, remedy="Replace the entity by its text")
 
     def begun(*_: object) -> None:
         raise _RootReached

@@ -1,7 +1,7 @@
-"""Catalogue of rules, with a module for each chapter, and the check of a draft against all rules.
+"""Check a draft by the catalogue of rules, which has a module for each chapter.
 
-The id of a rule never changes its meaning. The letter is the severity. The first digit is the chapter:
-0 structure, 1 text variants, 2 enumeration, 3 routing.
+The id of a rule never gets another meaning. The letter of the id is the severity. The first digit is the
+chapter: 0 structure, 1 text variants, 2 enumeration, 3 routing.
 """
 
 from ecg_base import refuse_unknown
@@ -26,14 +26,14 @@ CHAPTERS: tuple[Chapter[Draft], ...] = (
 RULES: dict[str, Rule[Draft]] = {rule.id: rule for chapter in CHAPTERS for rule in chapter.rules}
 
 BUILDABLE = frozenset(rule.id for chapter in (STRUCTURE, DECISIVE) for rule in chapter.rules)
-"""Ids of the rules that a draft must keep so that an ontology can be built."""
+"""Ids of the rules that a draft must keep to be built as an ontology."""
 
 
 def findings(draft: Draft, profile: Profile = "paper") -> tuple[Finding, ...]:
-    """Return the findings of all rules in the order of the catalogue, or () if there are none.
+    """Return the findings of all rules in the order of the catalogue.
 
-    Under ``curated``, the paper's deviating rows aren't used and aren't reported. Raises `UsageError` if the
-    profile is unknown.
+    The profile ``curated`` doesn't use the paper's deviating rows, so the findings don't include these rows.
+    Raises `UsageError` if the profile is unknown.
     """
     refuse_unknown("routing profile", profile, PROFILES)
     rules = (rule for rule in RULES.values() if profile == "paper" or rule.id != PROFILE_DIFFERENCE)
@@ -41,7 +41,7 @@ def findings(draft: Draft, profile: Profile = "paper") -> tuple[Finding, ...]:
 
 
 def refuse_unsound(draft: Draft, where: object) -> None:
-    """Raise `SourceError` for the first error in the structure, the decisive rows or the lock of a draft."""
+    """Raise `SourceError` for the first error that prevents a build: in structure, decisive rows or lock."""
     found = (finding for rules in (STRUCTURE, DECISIVE, LOCKED) for finding in rules.findings(draft))
     errors = [finding for finding in found if finding.severity is Severity.error]
     if errors:

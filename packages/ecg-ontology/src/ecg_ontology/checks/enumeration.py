@@ -1,4 +1,4 @@
-"""Enumeration: the frozen content is unchanged, or the version is higher."""
+"""Rules of the enumeration: the frozen content is unchanged, or the version is higher."""
 
 import re
 from collections.abc import Iterator
@@ -15,7 +15,7 @@ from ecg_ontology.graph.enumeration import (
 )
 
 LOCKED: Chapter[Draft] = Chapter("Lock")
-"""Rules that detect an exchanged lock or table. No ontology is built if they are broken."""
+"""Rules that detect an edited lock or a table of another version. A draft that breaks them can't be built."""
 FROZEN = "CCG-E206"
 NO_LOCK = "CCG-E208"
 OTHER_VERSION = "CCG-E210"
@@ -32,28 +32,28 @@ def _edited_lock(draft: Draft) -> Iterator[Breach]:
     if lock is None:
         return
     if sha256_of(lock.lines) != lock.sha256:
-        yield Breach("enumeration.lock", "its sha256 is not that of its lines", lock.place)
+        yield Breach("enumeration.lock", "its sha256 doesn't match its lines", lock.place)
     elif lock.routing and routing_sha256(lock.yields, lock.routes) != lock.routing:
-        yield Breach("enumeration.lock", "its hash of the routing is not that of its lines", lock.place)
+        yield Breach("enumeration.lock", "its hash of the routing doesn't match its lines", lock.place)
 
 
 @LOCKED.rule(
     OTHER_VERSION,
     "Every table has the ontology's version",
-    why="A different version comes from an unfinished build or a removed lock.",
-    fix="Run ecgonto build; restore a lost lock from version control",
+    why="An unfinished build or a removed lock can leave a table of another version.",
+    fix="Run ecgonto build. If the lock was removed, restore it from version control",
 )
 def _other_version(draft: Draft) -> Iterator[Breach]:
     lock = draft.lock
     rising = lock is not None and version_of(draft.header.version) > version_of(lock.version)
     for name, head in draft.tables.items():
         if rising and lock is not None and head.version == lock.version:
-            continue  # the version was raised by hand; the next build updates the table
+            continue  # the version was raised by hand, and the next build updates the table
         if head.version and head.version != draft.header.version:
-            message = f"{name} is of the version {head.version}, and the graph of {draft.header.version}"
+            message = f"{name} must have the version {draft.header.version} of the graph, got {head.version}"
             yield Breach(name, message, name)
         elif head.version and draft.lock is None:
-            yield Breach(name, f"{name} was built for {head.version}, whose lock is gone", name)
+            yield Breach(name, f"the lock of {name}, version {head.version}, is missing", name)
 
 
 ENUMERATION: Chapter[Draft] = Chapter("Enumeration", LOCKED)
@@ -62,8 +62,8 @@ ENUMERATION: Chapter[Draft] = Chapter("Enumeration", LOCKED)
 @ENUMERATION.rule(
     "CCG-E202",
     "A frozen index keeps its concept within a major version",
-    why="Otherwise c* changes, and prototypes belong to the wrong concepts.",
-    fix="Append new concepts at the end; for an intended change, raise the major version and rebuild",
+    why="Otherwise the primary concept c* changes, and prototypes belong to the wrong concepts.",
+    fix="Append new concepts at the end. For an intended change, raise the major version and rebuild",
 )
 def _moved_index(draft: Draft) -> Iterator[Breach]:
     lock = draft.lock
@@ -77,13 +77,13 @@ def _moved_index(draft: Draft) -> Iterator[Breach]:
             holder = holders.get(int(index))
             holds = f"{holder.tier} {holder.abbr} {holder.iri}" if holder is not None else "nothing"
             place = holder.place if holder is not None else lock.place
-            yield Breach(abbr, f"index {index} is frozen to {tier} {abbr} {iri} and now holds {holds}", place)
+            yield Breach(abbr, f"index {index} must stay {tier} {abbr} {iri}, got {holds}", place)
 
 
 @ENUMERATION.rule(
     "CCG-E203",
     "The graph equals the frozen graph, or the version is higher",
-    why="Edges change D, Â and c*, so models of one version would differ.",
+    why="Edges change D, Â and c*, so models of the same version would differ.",
     fix="Undo the change, or raise the version in the header and run ecgonto build",
 )
 def _changed_graph(draft: Draft) -> Iterator[Breach]:
@@ -92,13 +92,13 @@ def _changed_graph(draft: Draft) -> Iterator[Breach]:
         return
     for change in enumeration_difference(_without_moved(lock, draft), draft_lines(draft)):
         sign, kind, *rest = change.split(" ", maxsplit=2)
-        what = "is gone" if sign == "-" else "is new"
-        yield Breach(
-            f"{kind} {rest[0]}", f"{kind} {rest[0]} {what} at version {draft.header.version}", lock.place
-        )
+        change_made = "was removed" if sign == "-" else "was added"
+        message = f"{kind} {rest[0]} {change_made} without a higher version than {draft.header.version}"
+        yield Breach(f"{kind} {rest[0]}", message, lock.place)
     for index in sorted(set(lock.yields) ^ set(yielding(draft))):
-        what = "no longer yields" if index in lock.yields else "yields"
-        yield Breach(f"index {index}", f"index {index} {what} at version {draft.header.version}", lock.place)
+        change_made = "no longer yields" if index in lock.yields else "yields"
+        message = f"index {index} {change_made} without a higher version than {draft.header.version}"
+        yield Breach(f"index {index}", message, lock.place)
 
 
 @ENUMERATION.rule(
@@ -116,7 +116,7 @@ def _no_lock(draft: Draft) -> Iterator[Breach]:
     NO_LOCK,
     "From version 1.0.0 on, a lock freezes graph and routing",
     why="Without a lock, a moved index or a changed route isn't noticed.",
-    fix="Restore enumeration.lock from version control; for a first version run ecgonto build --new-version",
+    fix="Restore enumeration.lock from version control. For a first version, run ecgonto build --new-version",
 )
 def _lost_lock(draft: Draft) -> Iterator[Breach]:
     if draft.mappings:
@@ -126,7 +126,7 @@ def _lost_lock(draft: Draft) -> Iterator[Breach]:
 def _unlocked(draft: Draft) -> Iterator[Breach]:
     version = draft.header.version
     if draft.lock is None and version_of(version)[0][0] > 0:
-        yield Breach("enumeration.lock", f"nothing freezes the enumeration of version {version}")
+        yield Breach("enumeration.lock", f"the lock of version {version} is missing")
 
 
 @ENUMERATION.rule(
@@ -141,14 +141,16 @@ def _no_version(draft: Draft) -> Iterator[Breach]:
         stated.append(("enumeration.lock", draft.lock.version, draft.lock.place))
     for subject, version, place in stated:
         if not re.fullmatch(SEMVER, version):
-            yield Breach(subject, f"{subject} has the version {version!r}", place)
+            yield Breach(
+                subject, f"the version of {subject} must be major.minor.patch, got {version!r}", place
+            )
 
 
 @ENUMERATION.rule(
     FROZEN,
     "The routing of a code equals the frozen routing, or the version is higher",
-    why="A changed route changes supervision, and models are identified by the version.",
-    fix="Undo the change; if it is intended, run ecgonto build --new-version with a higher minor version",
+    why="A changed route changes the training targets, and the version distinguishes models.",
+    fix="Undo the change. If it is intended, run ecgonto build --new-version with a higher minor version",
 )
 def _thawed(draft: Draft) -> Iterator[Breach]:
     lock = draft.lock
@@ -159,25 +161,25 @@ def _thawed(draft: Draft) -> Iterator[Breach]:
         return
     for line in sorted(set(before) ^ set(now), key=lambda line: (line, line in now)):
         _, table, code, *rest = line.split("\t")
-        what = "is new" if line in now else "is gone"
-        yield Breach(code, f"{table}: {' '.join((code, *rest))} {what}", lock.place)
+        change_made = "was added" if line in now else "was removed"
+        yield Breach(code, f"{table}: {' '.join((code, *rest))} {change_made}", lock.place)
 
 
 @ENUMERATION.rule(
     "CCG-E207",
-    "The version never falls below the lock's",
+    "The version isn't lower than the version of the lock",
     why="A lower version would disable the lock.",
-    fix="Write the lock's version or a higher one into the ontology's header",
+    fix="Write the version of the lock, or a higher version, into the header of the ontology",
 )
 def _lower_version(draft: Draft) -> Iterator[Breach]:
     lock = draft.lock
     if lock is not None and version_of(draft.header.version) < version_of(lock.version):
-        message = f"the version {draft.header.version} is below {lock.version}, which is frozen"
+        message = f"the version must be at least {lock.version} as in the lock, got {draft.header.version}"
         yield Breach("the ontology", message, lock.place)
 
 
 def _without_moved(lock: Lock, draft: Draft) -> list[str]:
-    """Return the lock's lines without the nodes that E202 reports, so that no change is reported twice."""
+    """Return the lines of the lock without changed nodes, because E202 already reports them."""
     now = set(draft_lines(draft))
     return [line for line in lock.lines if line in now or line.startswith("edge\t")]
 
@@ -185,7 +187,7 @@ def _without_moved(lock: Lock, draft: Draft) -> list[str]:
 def version_of(text: str) -> tuple[tuple[int, ...], bool, tuple[tuple[bool, int, str], ...]]:
     """Return the sort key of a version: numbers, whether it is final, and the parts of the pre-release.
 
-    As in semver.org, 11: 1.1.0-rc1 precedes 1.1.0, and the text after "+" is ignored.
+    The order follows section 11 of semver.org: 1.1.0-rc1 precedes 1.1.0, and the text after "+" is ignored.
     """
     plain, _, before_release = text.partition("+")[0].partition("-")
     numbers = tuple(int(part) if part.isascii() and part.isdigit() else 0 for part in plain.split("."))
@@ -198,9 +200,10 @@ def version_of(text: str) -> tuple[tuple[int, ...], bool, tuple[tuple[bool, int,
 
 
 def _rose(draft: Draft, lock: Lock, parts: int) -> bool:
-    """Return whether the version is higher than the lock's version in its first `parts` numbers.
+    """Return whether the first `parts` numbers of the version are higher than in the lock.
 
-    A pre-release isn't final. Until its release, everything may change that the version itself may change.
+    A lock of a pre-release is not final: until the release, the same changes are allowed as for a new
+    version.
     """
     (new, *_), (old, final, _) = version_of(draft.header.version), version_of(lock.version)
     higher = version_of(draft.header.version) > version_of(lock.version)

@@ -1,4 +1,4 @@
-"""Mappings: rows of routing tables, their SSSOM terms, and their tables."""
+"""Rules of mappings: rows of routing tables, their SSSOM terms, and their tables."""
 
 import re
 from collections import defaultdict
@@ -11,7 +11,7 @@ from ecg_ontology.graph.drafts import Draft, DraftConcept, RoutingRow
 from ecg_ontology.graph.routing import PROFILES
 
 DECISIVE: Chapter[Draft] = Chapter("Routing")
-"""Rules that keep codes from being routed against their rows. No ontology is built if they are broken."""
+"""Rules without which a code would be routed wrongly. A draft that breaks them can't be built."""
 MAPPINGS: Chapter[Draft] = Chapter("Mappings")
 
 PREDICATES = tuple(f"skos:{relation}Match" for relation in ("exact", "close", "broad", "narrow", "related"))
@@ -29,21 +29,21 @@ JUSTIFICATIONS = frozenset(
 
 @DECISIVE.rule(
     "CCG-E302",
-    "Every row ends at a concept",
-    why="A code that is routed nowhere supervises nothing.",
+    "Every row leads to a concept",
+    why="A code without a concept gives no training target.",
     fix="Correct the object_id, or define the concept",
 )
 def _unknown_node(draft: Draft) -> Iterator[Breach]:
     for row in (*draft.mappings, *draft.crosswalks):
         if row.node is not None and row.node not in draft.by_iri:
-            yield breach(row, f"is routed to {row.node}, which isn't a concept here")
+            yield breach(row, f"must be routed to a concept of the graph, got {row.node}")
 
 
 @DECISIVE.rule(
     "CCG-E308",
     "A code is in only one table",
-    why="The code would be routed by the rows of both tables, and their curators may not notice.",
-    fix="Keep its rows in one table; only a profile's table (paper, curated) replaces rows",
+    why="The rows of both tables would be combined, and their curators might not notice.",
+    fix="Keep the rows in one table. Only the table of a profile (paper, curated) replaces rows of others",
 )
 def _scattered_code(draft: Draft) -> Iterator[Breach]:
     tables: dict[str, dict[str, RoutingRow]] = defaultdict(dict)
@@ -53,33 +53,33 @@ def _scattered_code(draft: Draft) -> Iterator[Breach]:
     for code, rows in tables.items():
         if len(rows) > 1:
             names = " and ".join(f"{row.table} ({row.label!r})" for row in rows.values())
-            yield Breach(code, f"{code} stands in the tables {names}", list(rows.values())[-1].where)
+            yield Breach(code, f"{code} is in the tables {names}", list(rows.values())[-1].where)
 
 
 @DECISIVE.rule(
     "CCG-E309",
-    "Every row states how code and concept relate",
-    why="A row that denies a mapping, or has an unknown predicate, would be routed like any other.",
+    "Every row states the relation of code and concept",
+    why="A row that negates a mapping, or has an unknown predicate, would be routed like any other row.",
     fix="Use a predicate of SKOS (exact-, close-, broad-, narrow- or relatedMatch), or remove the row",
 )
 def _no_relation(draft: Draft) -> Iterator[Breach]:
     for row in draft.mappings:
         if row.modifier:
-            yield breach(row, f"has the predicate_modifier {row.modifier!r}")
+            yield breach(row, f"must have no predicate_modifier, got {row.modifier!r}")
         if row.predicate not in PREDICATES:
-            yield breach(row, f"has the predicate {row.predicate!r}")
+            yield breach(row, f"must have a SKOS predicate, got {row.predicate!r}")
 
 
 @MAPPINGS.rule(
     "CCG-E310",
     "Every row states how it was made",
-    why="Reviewers must be able to tell a clinician's decision from a program's guess.",
+    why="Reviewers must be able to distinguish a clinician's decision from a program's guess.",
     fix="Use a term of SEMAPV, such as semapv:ManualMappingCuration",
 )
 def _unknown_justification(draft: Draft) -> Iterator[Breach]:
     for row in draft.mappings:
         if row.justification not in JUSTIFICATIONS:
-            yield breach(row, f"has the mapping_justification {row.justification!r}")
+            yield breach(row, f"must have a SEMAPV term as mapping_justification, got {row.justification!r}")
 
 
 @MAPPINGS.rule(
@@ -94,14 +94,15 @@ def _contradicting_node_label(draft: Draft) -> Iterator[Breach]:
         if concept is None or not row.node_label:
             continue
         if fold(row.node_label) not in _folded_names(concept):
-            yield breach(row, f"calls the node {concept.abbr} {row.node_label!r}; it is {concept.label!r}")
+            message = f"must name the node {concept.abbr} {concept.label!r}, got {row.node_label!r}"
+            yield breach(row, message)
 
 
 @MAPPINGS.rule(
     "CCG-E312",
-    "A code with a concept's name reaches that concept",
-    why="Otherwise its records would be supervised as another concept.",
-    fix="Correct the object_id; use broadMatch for a wider leaf",
+    "A code with the name of a concept reaches this concept",
+    why="Otherwise its records would be trained as another concept.",
+    fix="Correct the object_id. Use broadMatch for a wider leaf",
 )
 def _foreign_name(draft: Draft) -> Iterator[Breach]:
     owners: dict[str, set[str]] = defaultdict(set)
@@ -126,28 +127,30 @@ def _foreign_name(draft: Draft) -> Iterator[Breach]:
             names = ", ".join(sorted(map(draft.abbreviation, labelled)))
             relation_name = f"a{'n' * exact} {row.predicate.removeprefix('skos:')}"
             reached_name = draft.abbreviation(row.node)
-            yield breach(row, f"({row.label}) is {relation_name} of {reached_name} and names {names}")
+            yield breach(
+                row, f"({row.label}) is {relation_name} of {reached_name}, but has the name of {names}"
+            )
 
 
 @MAPPINGS.rule(
     "CCG-W317",
     "No code is routed to a narrower leaf",
-    why="narrowMatch means that the code is wider than the leaf, but its records are supervised as the leaf.",
-    fix="Route the code to the family, or to a leaf of the same width",
+    why="narrowMatch means that the code is wider than the leaf, but its records are trained as the leaf.",
+    fix="Route the code to the family, or to a leaf that is as wide as the code",
 )
 def _narrower_leaf(draft: Draft) -> Iterator[Breach]:
     leaves = {concept.iri for concept in draft.concepts if concept.tier is Tier.leaf}
     for row in draft.mappings:
         if row.predicate == "skos:narrowMatch" and row.node in leaves:
             leaf = draft.abbreviation(row.node or "")
-            yield breach(row, f"({row.label}) is wider than {leaf}, and taught as it")
+            yield breach(row, f"({row.label}) is wider than {leaf}, but is routed to it")
 
 
 @MAPPINGS.rule(
     "CCG-W314",
     "An exact match shares a word with its concept",
     why="A synonym is possible, but a wrong object_id is more likely.",
-    fix="Compare the two; for a synonym, add the label as skos:altLabel",
+    fix="Compare label and concept. For a synonym, add the label as skos:altLabel",
 )
 def _wordless_exact_match(draft: Draft) -> Iterator[Breach]:
     words: dict[str, set[str]] = {}
@@ -177,19 +180,21 @@ def _retired_node(draft: Draft) -> Iterator[Breach]:
 
 @MAPPINGS.rule(
     "CCG-W315",
-    "Every table and graph of the folder is read",
-    why="A table or graph with another file name is ignored.",
+    "Every table and graph in the folder is read",
+    why="A table or graph with an unexpected file name is ignored.",
     fix="Name the table routing.NAME.sssom.tsv, give the graph a lower-case ending, or move the "
     "file elsewhere",
 )
 def _unread_table(draft: Draft) -> Iterator[Breach]:
     for name in draft.unread:
-        kind = "routing table" if "sssom" in name.lower() or name.lower().startswith("routing") else "graph"
-        yield Breach(name, f"{name} looks like a {kind} and isn't read", name)
+        is_table = "sssom" in name.lower() or name.lower().startswith("routing")
+        yield Breach(
+            name, f"{name} looks like a {'routing table' if is_table else 'graph'} but isn't read", name
+        )
 
 
 def breach(row: RoutingRow, problem: str) -> Breach:
-    """Return a breach in a row, with the row's code as subject."""
+    """Return a breach in a row. Its subject is the row's code."""
     return Breach(row.code, f"{row.code} {problem}", row.where)
 
 

@@ -1,4 +1,4 @@
-"""Routing: codes, labels, and the closure of each row."""
+"""Rules of routing: codes, labels, and the family of each routed leaf."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
@@ -27,7 +27,7 @@ def _by_code(draft: Draft) -> dict[tuple[str, str], Rows]:
     "CCG-E301",
     "Every code is well formed",
     why="SNOMED CT identifiers end in a check digit, which reveals mistyped codes.",
-    fix="Correct the code by its official source",
+    fix="Correct the code according to its official source",
 )
 def _malformed_code(draft: Draft) -> Iterator[Breach]:
     for (_, code), rows in _by_code(draft).items():
@@ -38,8 +38,8 @@ def _malformed_code(draft: Draft) -> Iterator[Breach]:
 @ROUTING.rule(
     "CCG-E303",
     "A routed leaf brings its family, and no other",
-    why='π has "one leaf and its parent root". With another root or none, families are miscounted.',
-    fix="Add the row of the leaf's root, or remove the row of the other root",
+    why='π has "one leaf and its parent root". With a missing or wrong root, families are miscounted.',
+    fix="Add a row for the root of the leaf, or remove the row of the wrong root",
 )
 def _family_closure(draft: Draft) -> Iterator[Breach]:
     tier = {concept.iri: concept.tier for concept in draft.concepts}
@@ -49,30 +49,30 @@ def _family_closure(draft: Draft) -> Iterator[Breach]:
         roots = {node for node in nodes if tier[node] is Tier.root}
         families = {family[node] for node in nodes if tier[node] is Tier.leaf and node in family}
         if families and roots != families:
-            given, due = _joined_names(draft, sorted(roots)), _joined_names(draft, sorted(families))
-            yield breach(rows[0], f"names the families {given}; its leaves belong to {due}")
+            found, expected = _joined_names(draft, sorted(roots)), _joined_names(draft, sorted(families))
+            yield breach(rows[0], f"must reach the families {expected} of its leaves, got {found}")
 
 
 @ROUTING.rule(
     "CCG-E304",
-    "The rows of one code agree",
+    "The rows of a code are consistent",
     why="A code can't be both routed and unrouted, or have two labels.",
-    fix="Keep one label, one regime and each node once",
+    fix="Keep a single label, a single regime, and each node once",
 )
 def _contradicting_rows(draft: Draft) -> Iterator[Breach]:
     tiers = {concept.iri: concept.tier for concept in draft.concepts}
     for rows in _by_code(draft).values():
         nodes = [row.node for row in rows]
         if not {node for node in nodes if node is not None} <= tiers.keys():
-            continue  # E302 reports missing nodes, without which a row can't be checked
+            continue  # E302 reports missing nodes
         if None in nodes and len(nodes) > 1:
-            problem = "is routed and unrouted at once" if any(nodes) else "is stated twice"
+            problem = "has routed and unrouted rows" if any(nodes) else "has two unrouted rows"
         elif len(set(nodes)) < len(nodes):
-            problem = "names a node twice"
+            problem = "has two rows with the same node"
         elif len({row.label for row in rows}) > 1:
             problem = "has two labels"
         elif {row.regime for row in rows} != {(regime := regime_of(nodes, tiers))}:
-            problem = f"should be of the regime {regime.value!r}"
+            problem = f"must have the regime {regime.value!r}"
         else:
             continue
         yield breach(rows[-1], problem)
@@ -88,13 +88,13 @@ def _wrong_label(draft: Draft) -> Iterator[Breach]:
     for (table, code), rows in _by_code(draft).items():
         official = draft.official.get(code)
         if table != "paper" and official is not None and rows[0].label != official:
-            yield breach(rows[0], f"is labelled {rows[0].label!r}; officially {official!r}")
+            yield breach(rows[0], f"must have the official label {official!r}, got {rows[0].label!r}")
 
 
 @ROUTING.rule(
     "CCG-E306",
     "Every code of the official map has a decision",
-    why="A code without a row would be ignored without a reason.",
+    why="Without a row, the code would be ignored without a reason.",
     fix="Add a row to routing.sssom.tsv, with a concept or sssom:NoTermFound and a reason",
 )
 def _undecided_code(draft: Draft) -> Iterator[Breach]:
@@ -119,7 +119,7 @@ def _unexplained_code(draft: Draft) -> Iterator[Breach]:
 @ROUTING.rule(
     PROFILE_DIFFERENCE,
     "The paper's rows follow the official labels",
-    why="Rows kept as printed reproduce the paper, but supervise concepts that the code doesn't name.",
+    why="Rows as printed reproduce the paper, but train concepts that don't match the code.",
     fix="Use --profile curated unless you reproduce the paper",
 )
 def _printed_otherwise(draft: Draft) -> Iterator[Breach]:
@@ -129,11 +129,14 @@ def _printed_otherwise(draft: Draft) -> Iterator[Breach]:
             continue
         curated = tables.get(("curated", code)) or tables.get((BASE_TABLE, code), [])
         label = curated[0].label if curated else "no code of the map"
-        names = [_joined_names(draft, [row.node for row in some if row.node]) for some in (rows, curated)]
-        if names[0] != names[1]:
+        printed_names, curated_names = (
+            _joined_names(draft, [row.node for row in table_rows if row.node])
+            for table_rows in (rows, curated)
+        )
+        if printed_names != curated_names:
             message = (
-                f"the paper prints {code} as {rows[0].label!r} → {names[0]}; "
-                f"officially it is {label!r}, curated as {names[1]}"
+                f"the paper prints {code} as {rows[0].label!r} → {printed_names}, "
+                f"but the official label is {label!r}, curated as {curated_names}"
             )
             yield Breach(code, message, rows[0].where)
 

@@ -1,6 +1,6 @@
-"""Rules with an id and a severity, and functions that find breaches in a subject.
+"""Define rules. A rule has an id, a severity, and a function that finds breaches in a subject.
 
-The subject is a draft. Rules about a SNOMED CT release have the ontology and the release as subject.
+The subject is usually a draft. For rules about a SNOMED CT release, it is the ontology with the release.
 """
 
 from collections.abc import Callable, Iterator
@@ -14,7 +14,7 @@ Subject = TypeVar("Subject")
 
 @dataclass(frozen=True)
 class Breach:
-    """Breach of a rule: subject, problem, and place."""
+    """Breach of a rule: subject, problem, and location."""
 
     subject: str
     message: str
@@ -27,7 +27,7 @@ class Rule(Generic[Subject]):
 
     Attributes:
         id: ``CCG-`` + E, W or I for the severity + three digits. The first digit is the chapter.
-        title: the rule as a sentence that is true if there is no breach.
+        title: sentence that is true if the rule is kept.
         why: consequence of a breach.
         fix: remedy for a breach.
         find: function that yields the breaches in a subject.
@@ -58,7 +58,7 @@ class Rule(Generic[Subject]):
 
 
 class Chapter(Generic[Subject]):
-    """Group of rules: the rules of its parts, then its own rules in order of definition."""
+    """Group of rules: first the rules of its parts, then its own rules in order of definition."""
 
     def __init__(self, title: str, *parts: "Chapter[Subject]") -> None:
         self.title = title

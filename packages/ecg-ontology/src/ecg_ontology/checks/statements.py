@@ -1,4 +1,4 @@
-"""Statements outside the graph, which are preserved and checked for contradictions with the graph."""
+"""Rules of other statements in the source. They are preserved, and must not contradict the graph."""
 
 from collections import defaultdict
 from collections.abc import Iterator
@@ -18,31 +18,32 @@ _SAME = ("equivalentClass", "sameAs", "exactMatch")
     "Further OWL and SKOS statements agree with the graph",
     why="Otherwise a reasoner may merge two concepts, or find that a family and its finding exclude"
     " each other.",
-    fix="Remove the statement, or correct its ends",
+    fix="Remove the statement, or correct its subject or object",
 )
 def _contradicting_statement(draft: Draft) -> Iterator[Breach]:
     upwards: dict[str, list[str]] = defaultdict(list)
     for relation in resolved(draft, Kind.family, Kind.subtype_of):
         upwards[relation.subject].append(relation.object)
     for statement in draft.statements:
-        one, other = statement.subject[1:-1], statement.object[1:-1]
+        subject, target = statement.subject[1:-1], statement.object[1:-1]
         word = statement.predicate.rpartition("#")[2].rpartition("/")[2].rstrip(">")
-        if one == other or not {one, other} <= draft.by_iri.keys():
+        if subject == target or not {subject, target} <= draft.by_iri.keys():
             continue
-        names = f"{draft.abbreviation(one)} {word} {draft.abbreviation(other)}"
-        place = draft.by_iri[one].place
+        abbr = draft.abbreviation(subject)
+        names = f"{abbr} {word} {draft.abbreviation(target)}"
+        place = draft.by_iri[subject].place
         if word in _SAME:
-            yield Breach(draft.abbreviation(one), f"{names} makes two concepts one", place)
+            yield Breach(abbr, f"{names} merges two concepts", place)
         elif word == "disjointWith" and (
-            other in reachable([one], upwards) or one in reachable([other], upwards)
+            target in reachable([subject], upwards) or subject in reachable([target], upwards)
         ):
-            yield Breach(draft.abbreviation(one), f"{names}, and one is a kind of the other", place)
-        elif word == "isReplacedBy" and not draft.by_iri[one].deprecated:
-            yield Breach(draft.abbreviation(one), f"{names}, and it isn't retired (owl:deprecated)", place)
+            yield Breach(abbr, f"{names} contradicts the graph, in which one is a kind of the other", place)
+        elif word == "isReplacedBy" and not draft.by_iri[subject].deprecated:
+            yield Breach(abbr, f"{names}, but {abbr} isn't retired (owl:deprecated)", place)
     for concept in draft.concepts:
         members = [edge.subject for edge in resolved(draft, Kind.family) if edge.object == concept.iri]
         living = [iri for iri in members if not draft.by_iri[iri].deprecated]
         if concept.deprecated and living:
             names = ", ".join(map(draft.abbreviation, living))
-            message = f"{concept.abbr} is retired, and its findings {names} aren't"
+            message = f"{concept.abbr} is retired, but its findings {names} aren't"
             yield Breach(concept.abbr, message, concept.place)

@@ -1,1 +1,1 @@
-"""Storage: fsspec addresses and their local copies, JSON and TOML of bounded size, and locks."""
+"""Access storage: fsspec addresses and their local copies, JSON and TOML of limited size, and locks."""

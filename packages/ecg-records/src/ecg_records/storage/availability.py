@@ -1,4 +1,4 @@
-"""Availability of files: separates damaged records from temporarily unreachable records."""
+"""Distinguish damaged records from records that are temporarily unreachable."""
 
 import errno
 import os
@@ -22,16 +22,17 @@ PASSING = frozenset(
         errno.ETIMEDOUT,
     }
 )
-"""Error numbers caused by a disk, a mount or a permission, not by the file's content."""
+"""Error numbers whose cause is a disk, a mount or a permission, and not the content of the file."""
 
 
 @contextmanager
 def blamed(root: Path, file: Path) -> Iterator[None]:
-    """Replace a reading error by an error that names the cause, if the folder or file system is the cause.
+    """Replace a reading error in the block if its cause is a missing folder or the file system.
 
     Raises:
         SourceGoneError: If the folder `root` is gone, or empty like a mount point.
-        RecordError: With the reason `unavailable` if the file is gone or unreachable, else as raised.
+        RecordError: With the reason `unavailable` if the file is gone or unreachable. Other errors are
+            unchanged.
     """
     try:
         yield
@@ -61,7 +62,7 @@ def is_passing(error: OSError) -> bool:
 
 
 def _system_error(error: BaseException) -> OSError | None:
-    """Find the temporary system error that led to `error`."""
+    """Return the temporary system error that caused `error`, or None."""
     cause: BaseException | None = error
     while cause is not None:
         if isinstance(cause, OSError) and cause.errno in PASSING:
@@ -71,7 +72,7 @@ def _system_error(error: BaseException) -> OSError | None:
 
 
 def _unreachable(file: Path) -> OSError | None:
-    """Return the error from looking up a file, or None if the file or a dangling link exists."""
+    """Return the error of a look-up of the file, or None if the file or a dangling link exists."""
     try:
         file.lstat()
     except OSError as error:

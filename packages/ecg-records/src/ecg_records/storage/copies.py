@@ -1,11 +1,12 @@
-"""Local copies of remote files, downloaded by fsspec into `cache()` under the same names.
+"""Keep local copies of remote files, which fsspec downloads into `cache()` under the same names.
 
-A copy is fresh if neither side has changed since both were equal. `.copied.json` stores the state of both
-sides at that time: the store's metadata, and the size and modification time of the local file.
+A copy is up to date if neither the remote nor the local file has changed since the transfer. `.copied.json`
+stores the state of both files after the transfer: the store's metadata, and the size and modification time of
+    the local file.
 
-fsspec's `filecache` isn't enough, for four reasons. It stores all files under hashes in a single folder, so
-headers don't find their signals, and subfolders are lost. After an interrupted transfer, the next call
-returns the partial file. It doesn't lock out other processes. It keeps files that the store has deleted.
+fsspec's `filecache` isn't enough, for four reasons. It renames all files to hashes in a single folder, so
+headers don't find their signal files, and subfolders are lost. After an interrupted transfer, the next call
+returns the partial file. Other processes aren't locked out. Files that were deleted in the store remain.
 """
 
 import glob
@@ -28,21 +29,22 @@ from ecg_records.storage.places import Place, filesystem, is_remote, reading, se
 
 logger = logging.getLogger(__name__)
 FILES_AT_A_TIME = 64
-"""Files to transfer at a time."""
-WORTH_TELLING = 64 << 20
-"""Bytes above which copying is logged beforehand."""
+"""Number of files to transfer at a time."""
+WORTH_LOGGING = 64 << 20
+"""Number of bytes above which a transfer is logged before it starts."""
 _STATED = ("ETag", "etag", "md5Hash", "LastModified", "last_modified", "mtime", "updated", "created", "size")
 """Metadata by which stores identify a file's content."""
 Copied = dict[str, Any]
-"""`_stamp` and `_state` of both sides when they were equal, by path below `_Mirror.base`."""
+"""State of transferred files by path below `_Mirror.base`: `_stamp` of the remote file, `_state` of the local
+file."""
 
 
 def cache() -> Path:
-    """Return the folder of copies: `ECG_RECORDS_CACHE`, or `ecg-records` in the user's cache folder."""
+    """Return the folder for copies: `ECG_RECORDS_CACHE`, or else `ecg-records` in the user's cache folder."""
     chosen, shared = os.environ.get("ECG_RECORDS_CACHE"), os.environ.get("XDG_CACHE_HOME")
     try:
         return (Path(chosen) if chosen else Path(shared or "~/.cache") / "ecg-records").expanduser().resolve()
-    except RuntimeError:  # a container's user may have neither a home nor a name
+    except RuntimeError:  # the user of a container may have no home folder
         return Path(gettempdir(), f"ecg-records-{os.getuid()}").resolve()
 
 
@@ -50,8 +52,8 @@ def ensure_local(where: str | Path) -> Path:
     """Return a local path unchanged. For an address, copy new or changed files into the cache.
 
     Raises:
-        UsageError: If fsspec doesn't know the protocol, or lacks a library for it.
-        InputError: If the address doesn't exist, or the store or the local disk refuses.
+        UsageError: If fsspec doesn't know the protocol, or a library is missing.
+        InputError: If the address doesn't exist, or the transfer fails.
         OutputError: If the cache can't be written.
     """
     if not is_remote(where):
@@ -65,7 +67,7 @@ def ensure_local(where: str | Path) -> Path:
 
 
 def address(path: Path) -> str | None:
-    """Return the address of a copy, or None for other paths."""
+    """Return the address that a copy comes from, or None if the path isn't a copy."""
     stores = cache() / "stores"
     if not path.is_relative_to(stores):
         return None
@@ -77,9 +79,9 @@ def address(path: Path) -> str | None:
 def upload(where: str, last: str) -> Iterator[Path]:
     """Yield a local folder, and upload its files when the block succeeds.
 
-    After an interruption, the folder has the files of the first attempt. If `last` already exists at the
-    address, all files there are copied to the folder first. `last` marks the upload as complete, so it is
-    sent after the other files.
+    After an interruption, the folder still has the files of the first attempt. The file `last` marks the
+    upload as complete, so it is uploaded after the other files. If the address already has the file `last`,
+    all files of the address are first copied to the folder.
 
     Raises:
         UsageError: If the address holds other files.
@@ -100,21 +102,21 @@ def upload(where: str, last: str) -> Iterator[Path]:
         problem = f"is not empty ({', '.join(foreign[:3])}) and has no {last}"
         raise UsageError(problem, where=where, remedy="Choose another address")
     yield mirror.copy
-    further = f"; finished files are in {mirror.copy}, and the same command sends them"
-    with sending(where, further), mirror.locked() as copied:
+    advice = f". Finished files are in {mirror.copy}, and the same command uploads them"
+    with sending(where, advice), mirror.locked() as copied:
         mirror.send(copied, last)
 
 
 @dataclass(frozen=True)
 class _Mirror:
-    """Mirror of an address: its files, and their local copies.
+    """Files of an address and their local copies.
 
     Attributes:
         fs: fsspec file system.
-        base: Folder that contains the address, as a path of `fs` with a final slash.
-        prefix: The same folder as an address.
-        home: Local folder of the copy and of `.copied.json`.
-        copy: Local copy. It may not exist yet.
+        base: Parent folder of the address, as a path in `fs` with a final slash.
+        prefix: The same parent folder as an address.
+        home: Local folder that contains the copy and `.copied.json`.
+        copy: Path of the local copy, which may not exist yet.
     """
 
     fs: Any
@@ -143,7 +145,7 @@ class _Mirror:
 
     @contextmanager
     def locked(self) -> Iterator[Copied]:
-        """Lock the mirror, so that other processes wait for the copy. Yield what was copied before."""
+        """Lock the mirror, so that other processes wait. Yield the state of earlier transfers."""
         record = self.home / ".copied.json"
         try:
             self.home.mkdir(parents=True, exist_ok=True, mode=0o700)  # the copies contain patient data
@@ -154,7 +156,7 @@ class _Mirror:
         with locked(self.home):
             try:
                 copied: Copied = read_json(record, "")
-            except InputError:  # missing or damaged, so everything is copied again
+            except InputError:  # the file is missing or damaged, so everything is copied again
                 copied = {}
             before = dict(copied)
             try:
@@ -164,7 +166,7 @@ class _Mirror:
                     write_text(record, json.dumps(copied))
 
     def listed(self) -> dict[str, dict[str, Any]]:
-        """Return the store's entries of a folder's files, or of a file and files with the same stem."""
+        """Return the store's entries for the files of a folder, or for a file and others with its stem."""
         self.fs.invalidate_cache()
         root = self.base + self.copy.name
         listed = self.fs.find(root, detail=True)
@@ -192,13 +194,13 @@ class _Mirror:
                 )
             elif copied.get(path) != [_stamp(entry), _state(self._local(path))]:
                 due.append(path)
-        if (size := sum(listed[path].get("size") or 0 for path in due)) > WORTH_TELLING:
+        if (size := sum(listed[path].get("size") or 0 for path in due)) > WORTH_LOGGING:
             logger.warning("%s: copying %s files, %.1f GB", self.home, f"{len(due):,}", size / 1e9)
-        for some in _few(due):
+        for batch in _batches(due):
             with TemporaryDirectory(dir=self.home) as folder:
-                coming = {path: f"{folder}/{number}" for number, path in enumerate(some)}
-                self.fs.get([self.base + path for path in some], [*coming.values()])
-                for path in some:
+                coming = {path: f"{folder}/{number}" for number, path in enumerate(batch)}
+                self.fs.get([self.base + path for path in batch], [*coming.values()])
+                for path in batch:
                     self._local(path).parent.mkdir(parents=True, exist_ok=True)
                     Path(coming[path]).replace(self._local(path))
                     copied[path] = [_stamp(listed[path]), _state(self._local(path))]
@@ -210,40 +212,40 @@ class _Mirror:
         def is_sent(path: str) -> bool:
             return path in listed and copied.get(path) == [_stamp(listed[path]), _state(self._local(path))]
 
-        if is_sent(last):  # files added later, for example by training, stay local
+        if is_sent(last):  # files that were added later, for example by training, stay local
             return
         files = [
             path.relative_to(self.copy.parent).as_posix() for path in self.copy.rglob("*") if path.is_file()
         ]
         due = sorted(path for path in files if path != last and not is_sent(path))
         self.fs.makedirs(self.base + self.copy.name, exist_ok=True)
-        for some in (*_few(due), [last]):
-            self.fs.put([str(self._local(path)) for path in some], [self.base + path for path in some])
+        for batch in (*_batches(due), [last]):
+            self.fs.put([str(self._local(path)) for path in batch], [self.base + path for path in batch])
             listed = self.listed()
-            copied.update({path: [_stamp(listed[path]), _state(self._local(path))] for path in some})
+            copied.update({path: [_stamp(listed[path]), _state(self._local(path))] for path in batch})
 
     def _local(self, path: str) -> Path:
         return self.copy.parent / path
 
 
-def _few(paths: list[str]) -> list[list[str]]:
+def _batches(paths: list[str]) -> list[list[str]]:
     return [paths[first : first + FILES_AT_A_TIME] for first in range(0, len(paths), FILES_AT_A_TIME)]
 
 
 def _is_plain(path: str) -> bool:
-    """Return whether a store's path is a valid local path that stays below its folder."""
+    """Return whether a path in a store is also a valid local path, without `..`."""
     parts = path.lstrip("/").split("/")
-    odd = {"", ".", ".."}
-    return all(part not in odd and "\0" not in part and len(part.encode()) < 256 for part in parts)
+    invalid = {"", ".", ".."}
+    return all(part not in invalid and "\0" not in part and len(part.encode()) < 256 for part in parts)
 
 
 def _stamp(entry: Mapping[str, Any]) -> str:
-    """Return a hash of the ETag, modification time and size of a store's file, to detect changes."""
+    """Return a hash of the ETag, modification time and size of a remote file, to detect changes."""
     return _sha256([str(entry.get(name)) for name in _STATED])
 
 
 def _state(local: Path) -> Any:
-    """Return size and modification time of a local file, or None if it doesn't exist."""
+    """Return the size and modification time of a local file, or None if it doesn't exist."""
     return [local.stat().st_size, local.stat().st_mtime_ns] if local.is_file() else None
 
 

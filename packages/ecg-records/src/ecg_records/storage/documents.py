@@ -1,4 +1,4 @@
-"""Readers of small JSON and TOML files of bounded size and depth. Error messages have a single line."""
+"""Read JSON and TOML files with a limit on size and depth, and report errors in a single line."""
 
 import json
 import tomllib
@@ -10,17 +10,17 @@ from pydantic import BaseModel, ValidationError
 from ecg_base import EcgError, InputError, read_bounded
 
 JSON_BYTES = 1 << 26
-"""Default limit in bytes: a hundred times the size of our largest document, except reports."""
+"""Default maximum size in bytes. Only reports are larger than a hundredth of it."""
 Model = TypeVar("Model", bound=BaseModel)
 
 
 def read_json(path: Path, remedy: str, error: type[InputError] = InputError, most: int = JSON_BYTES) -> Any:
-    """Read a JSON file. Raises `error` if the file isn't JSON, is too large or nests too deeply."""
+    """Read a JSON file. Raises `error` if the file isn't JSON, is too large or is nested too deeply."""
     return parse_json(read_bounded(path, remedy, error, most), path, remedy, error)
 
 
 def parse_json(content: bytes, where: object, remedy: str, error: type[InputError] = InputError) -> Any:
-    """Parse the bytes of a JSON file. Raises `error` if they aren't JSON or nest too deeply."""
+    """Parse the bytes of a JSON file. Raises `error` if they aren't JSON or are nested too deeply."""
     try:
         return json.loads(content)
     except (ValueError, RecursionError) as cause:
@@ -35,18 +35,22 @@ def read_model(
     error: type[InputError] = InputError,
     most: int = JSON_BYTES,
 ) -> Model:
-    """Read a JSON file as a pydantic model. Raises `error`, with `problem` if the model doesn't fit."""
+    """Read a JSON file as a pydantic model.
+
+    Raises `error` if the file can't be read. If the content doesn't fit the model, the message of the error
+    is `problem` with the invalid fields.
+    """
     content = read_bounded(path, remedy, error, most)
     try:
         return model.model_validate_json(content)
     except ValidationError as cause:
         fields = [".".join(map(str, entry["loc"])) or entry["msg"] for entry in cause.errors()]
-        shown = ", ".join(dict.fromkeys(fields[:3]))
-        raise error(f"{problem} ({shown})", where=path, remedy=remedy) from cause
+        listed = ", ".join(dict.fromkeys(fields[:3]))
+        raise error(f"{problem} ({listed})", where=path, remedy=remedy) from cause
 
 
 def read_toml(path: Path, remedy: str, syntax: type[EcgError] = InputError) -> dict[str, Any]:
-    """Read a TOML file. Raises `InputError` if it can't be read as UTF-8, `syntax` if it isn't TOML."""
+    """Read a TOML file. Raises `InputError` if it isn't readable UTF-8, and `syntax` if it isn't TOML."""
     content = read_bounded(path, remedy, InputError)
     try:
         return tomllib.loads(content.decode("utf-8"))

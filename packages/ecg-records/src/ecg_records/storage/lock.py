@@ -1,4 +1,4 @@
-"""Folder locks: a single process at a time works in a folder. A killed process frees its lock."""
+"""Lock a folder, so that only one process at a time works in it. The lock of a killed process is released."""
 
 import errno
 import logging
@@ -25,8 +25,8 @@ def locked(folder: Path, doing: str | None = None) -> Iterator[None]:
 
     Args:
         folder: Folder to lock.
-        doing: Activity for the error message, such as `written`. If None, the function doesn't raise, but
-            waits until the other process releases the lock.
+        doing: Activity for the error message, such as `written`. If None, the function doesn't raise an
+            error, but waits until the other process releases the lock.
 
     Raises:
         CorpusError: If another process holds the lock and `doing` isn't None.
@@ -55,7 +55,6 @@ def locked(folder: Path, doing: str | None = None) -> Iterator[None]:
         yield
     finally:
         if lock.is_locked:
-            (folder / LOCK).unlink(
-                missing_ok=True
-            )  # a waiting process notices the deletion and creates a new lock file
+            # A waiting process notices the deletion and creates a new lock file.
+            (folder / LOCK).unlink(missing_ok=True)
             lock.release()

@@ -1,6 +1,6 @@
-"""Folders on this machine or at fsspec addresses (`s3://`, `gs://`, …).
+"""Read and write folders on this machine or at fsspec addresses (`s3://`, `gs://`, …).
 
-Files appear complete or not at all. After writing, a local file is renamed, and a remote file is uploaded.
+A file appears completely or not at all, because it is renamed or uploaded only after it is complete.
 """
 
 import errno
@@ -18,7 +18,7 @@ _URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*(::|://)")
 
 
 def is_remote(where: str | Path) -> bool:
-    """Return whether a name is an fsspec address, not a local path.
+    """Return whether a string is an fsspec address. Other strings are local paths.
 
     Example:
         >>> is_remote("s3://archive/embeddings"), is_remote("/data/embeddings"), is_remote("C3")
@@ -28,7 +28,7 @@ def is_remote(where: str | Path) -> bool:
 
 
 class Place:
-    """Folder on this machine or at an address. Raises `UsageError` as `filesystem` does."""
+    """Folder on this machine or at an address. Raises the errors of `filesystem`."""
 
     def __init__(self, where: str | Path) -> None:
         self.where = str(where)
@@ -44,7 +44,10 @@ class Place:
         return str(self.path / name) if self.path else f"{self.where.rstrip('/')}/{name}"
 
     def names(self, pattern: str = "*") -> list[str]:
-        """Return the matching file names, sorted; [] if the folder doesn't exist. Raises `InputError`."""
+        """Return the sorted names of files that match a pattern, or [] if the folder doesn't exist.
+
+        Raises `InputError` if the folder can't be listed.
+        """
         try:
             if self.path:
                 names = [path.name for path in self.path.iterdir()] if self.path.exists() else []
@@ -52,10 +55,10 @@ class Place:
                 self._fs.invalidate_cache(self._root)
                 paths = self._fs.ls(self._root, detail=False) if self._fs.exists(self._root) else []
                 names = [path.rstrip("/").rpartition("/")[2] for path in paths]
-        except Exception as error:  # each store has errors of its own
+        except Exception as error:  # each store raises its own errors
             problem, remedy = reasoned(error)
             if self.path and isinstance(error, OSError):
-                problem, remedy = str(error.strerror), "Give a folder that you may list"
+                problem, remedy = str(error.strerror), "Give a folder that you have permission to list"
             raise InputError(f"can't be listed: {problem}", where=self, remedy=remedy) from error
         return sorted(name for name in names if fnmatch(name, pattern))
 
@@ -66,7 +69,7 @@ class Place:
                 file: IO[bytes] = self._fs.open(f"{self._root}/{name}")
             except OSError:
                 raise
-            except Exception as error:  # each store has errors of its own
+            except Exception as error:  # each store raises its own errors
                 raise OSError(reasoned(error)[0]) from error
             return file
         path = self.path / name
@@ -76,9 +79,9 @@ class Place:
 
     @contextmanager
     def writing(self, name: str) -> Iterator[Path]:
-        """Yield a temporary path. If the block succeeds, its content becomes the file. Raises `OutputError`.
+        """Yield a temporary path that becomes the file when the block succeeds. Raises `OutputError`.
 
-        Only owner and group may read a local file, since it contains patient data.
+        Only the owner and the group may read a local file, because it contains patient data.
         """
         if self.path:
             with replacing(self.path / name, private=True) as temporary:
@@ -100,27 +103,27 @@ def filesystem(where: str) -> tuple[Any, str]:
     """Return the fsspec file system of an address, and the path in it.
 
     Raises:
-        UsageError: If fsspec doesn't know the protocol, or lacks a library for it.
+        UsageError: If fsspec doesn't know the protocol, or a library is missing.
     """
-    from fsspec.core import url_to_fs  # noqa: PLC0415 (most places are local)
+    from fsspec.core import url_to_fs  # noqa: PLC0415 (most folders are local)
 
     try:
         fs, root = url_to_fs(where)
     except ImportError as error:
         remedy = "Run pip install 'ecg-records[remote]', or install the missing library"
         raise UsageError(f"needs a library ({_first_line(error)})", where=where, remedy=remedy) from error
-    except Exception as error:  # each protocol has errors of its own
+    except Exception as error:  # each protocol raises its own errors
         remedy = "Give a path, or an address that fsspec supports, such as s3://bucket/folder"
         raise UsageError(f"isn't an address ({_first_line(error)})", where=where, remedy=remedy) from error
     return fs, str(root).rstrip("/")
 
 
 _UNKNOWN_USER = ("Credential", "Forbidden", "AccessDenied", "RefreshError", "AccessKey", "SignatureDoesNot")
-"""Words in the names of errors that stores raise for unknown users or missing permissions."""
+"""Parts of the class names of errors that stores raise for unknown users or missing permissions."""
 
 
 def reasoned(error: Exception) -> tuple[str, str]:
-    """Return cause and remedy of an error raised by an object store's library.
+    """Return the problem and the remedy for an error from the library of an object store.
 
     Example:
         >>> reasoned(PermissionError("Forbidden"))[0]
@@ -136,7 +139,7 @@ def reasoned(error: Exception) -> tuple[str, str]:
         )
     if isinstance(error, OSError) and error.errno == errno.ENOSPC:
         return (
-            f"the disk has too little space for a copy ({line})",
+            f"the disk is too full for a copy ({line})",
             "Free disk space, or set ECG_RECORDS_CACHE to a folder on another disk",
         )
     return (
@@ -147,22 +150,22 @@ def reasoned(error: Exception) -> tuple[str, str]:
 
 @contextmanager
 def reading(where: str | Path) -> Iterator[None]:
-    """Replace errors of reading from an object store by an `InputError` with cause and remedy."""
+    """Replace any error from reading an object store by an `InputError` with a remedy."""
     try:
         yield
-    except Exception as error:  # each store has errors of its own
+    except Exception as error:  # each store raises its own errors
         problem, remedy = reasoned(error)
         raise InputError(problem, where=where, remedy=remedy) from error
 
 
 @contextmanager
-def sending(where: str, further: str = "") -> Iterator[None]:
-    """Replace errors of writing to an object store by an `OutputError` with cause and remedy."""
+def sending(where: str, advice: str = "") -> Iterator[None]:
+    """Replace any error from writing to an object store by an `OutputError` with a remedy and `advice`."""
     try:
         yield
-    except Exception as error:  # each store has errors of its own
+    except Exception as error:  # each store raises its own errors
         problem, remedy = reasoned(error)
-        raise OutputError(f"cannot be written: {problem}", where=where, remedy=remedy + further) from error
+        raise OutputError(f"cannot be written: {problem}", where=where, remedy=remedy + advice) from error
 
 
 def _first_line(error: Exception) -> str:
