@@ -26,10 +26,10 @@ CONTROLS = {
 ERRORS = {
     "shuffle": {
         ("CCG-E312", "scp:NORM", "(normal ECG) is a broadMatch of NSR, but is named like Normal"),
-        ("CCG-E501", "scp:NORM", "NSR, Ischemic, and its label says only the family Normal"),
+        ("CCG-E501", "scp:NORM", "NSR, Ischemic, but its label names only the family Normal"),
     },
     "shuffle again": {
-        ("CCG-E501", "55827005", "LVH, Conduction, and its label says only the family Structural"),
+        ("CCG-E501", "55827005", "LVH, Conduction, but its label names only the family Structural"),
         ("CCG-E501", "scp:VCLVH", "LVH, Conduction, and the curators route it to Structural"),
     },
 }

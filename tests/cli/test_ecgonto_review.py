@@ -64,4 +64,4 @@ def test_a_bundle_has_no_tables_to_edit(tmp_path):
     ecg_ontology.load().save(tmp_path / "o.json")
     words = ("--add", "icd10:X", "--label", "x", "--node", "AF", "--author", "A")
     code, _, err = call("review", *words, "--ontology", tmp_path / "o.json")
-    assert (code, "isn't a folder of sources" in err) == (2, True)
+    assert (code, "must be a folder of sources" in err) == (2, True)

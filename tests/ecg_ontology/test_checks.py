@@ -103,9 +103,14 @@ def test_no_rule_is_without_a_fault_that_it_catches():
             "CCG-E002",
             lambda d: with_concept(d, "Normal", index=40),
             "index 0",
-            "no concept carries index 0, but",
+            "no concept has index 0, but",
         ),
-        ("CCG-E010", OTHER_FAULTS["CCG-E010"], "AntMI", "subtypeOf runs in a circle: AntMI → AMI → AntMI"),
+        (
+            "CCG-E010",
+            OTHER_FAULTS["CCG-E010"],
+            "AntMI",
+            "subtypeOf must not form a cycle, got AntMI → AMI → AntMI",
+        ),
         ("CCG-E011", OTHER_FAULTS["CCG-E011"], "AF", "no path leads from Normal to AF, AFL"),
     ],
 )
@@ -118,7 +123,7 @@ def test_a_fault_of_the_graph_s_shape_names_the_concepts(sound, rule, fault, sub
 @pytest.mark.parametrize("kind", ["subtypeOf", "manifestationOf", "sibling"])
 def test_an_edge_of_any_kind_between_leaves_stays_within_a_family(sound, kind):
     [finding] = [f for f in findings(with_relation(sound, kind, "LowV", "AF")) if f.id == "CCG-E012"]
-    assert finding.message == f"LowV {kind} AF crosses the families Structural and Rhythm"
+    assert finding.message == f"LowV {kind} AF joins the families Structural and Rhythm"
 
 
 def test_an_unknown_profile_is_no_clean_ontology():

@@ -89,8 +89,8 @@ def test_local_texts_are_mapped_by_a_plain_table(tmp_path):
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("code,sctid\nVHF,1\n", "no column snomed. Name its columns code and snomed"),
-        ("code,snomed\nVHF,AF\n", r"line 2: 'AF' isn't a SNOMED CT identifier"),
+        ("code,sctid\nVHF,1\n", "columns code and snomed, got no snomed. Rename the columns"),
+        ("code,snomed\nVHF,AF\n", r"line 2: snomed must be a SNOMED CT identifier, got 'AF'"),
     ],
 )
 def test_a_plain_table_that_is_no_mapping_is_refused(tmp_path, text, words):
@@ -166,7 +166,7 @@ def test_a_code_has_the_target_of_no_other_code(tmp_path, subjects, code, target
 
 def test_a_target_that_a_spreadsheet_counted_up_is_refused(tmp_path):
     mapping = write(tmp_path / "m.csv", f"code,snomed\n1,{AF}\n2,164889004\n")
-    with pytest.raises(InputError, match=r"line 3.*isn't a SNOMED CT identifier: its check digit"):
+    with pytest.raises(InputError, match=r"line 3.*must be a SNOMED CT identifier, got .*: its check digit"):
         ecg_ontology.CodeMapping.read(mapping)
 
 

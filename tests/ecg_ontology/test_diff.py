@@ -182,7 +182,7 @@ def test_one_added_leaf_is_a_few_lines_and_all_of_them_on_demand(onto, revise):
     short = difference_text(difference).splitlines()
     assert short[0].startswith("1 node is new; 1 edge is new; 0 codes are routed otherwise; 0 with other")
     assert len(short) < 12
-    assert f"and {len(difference.codes)} codes are moved by at most" in short[-1]
+    assert f"and {len(difference.codes)} codes changed by at most" in short[-1]
     complete = difference_text(difference, 0).splitlines()
     assert sum(line.startswith("code ") for line in complete) == len(difference.codes) > 100
 

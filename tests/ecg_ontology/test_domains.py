@@ -57,7 +57,7 @@ def test_a_forest_without_a_ring_loads_and_its_families_stand_apart(tmp_path):
     rules = {finding.id for finding in ecg_ontology.validate(tmp_path / "forest.json")}
     assert rules == {"CCG-E101", "CCG-W013"}  # no text variants, and no ring
     forest.add_node("Alone", root=False)
-    with pytest.raises(EcgError, match="Alone should have one family and has none"):
+    with pytest.raises(EcgError, match="Alone must have one family, got none"):
         Ontology.from_networkx(forest, IRI)
 
 
@@ -79,8 +79,8 @@ def test_nodes_say_what_they_are_called_and_numbered():
         (lambda g: g.add_node("Airway", index="first"), "whole number from 0, got 'first'"),
         (lambda g: g.add_node("COPD", variants="abc"), "the variants of the node 'COPD' are one text"),
         (lambda g: g.add_node("COPD", synonyms="abc"), "the synonyms of the node 'COPD' are one text"),
-        (lambda g: g.add_node("Alone", root=False), "Alone should have one family and has none"),
-        (lambda g: g.add_edge("ACO", "Tissue"), "ACO should have one family and has Tissue and Airway"),
+        (lambda g: g.add_node("Alone", root=False), "Alone must have one family, got none"),
+        (lambda g: g.add_edge("ACO", "Tissue"), "ACO must have one family, got Tissue and Airway"),
         (lambda g: g.add_edge("Airway", "Airway"), r"no (?:root|path|concept)|related to itself|family"),
     ],
 )

@@ -120,7 +120,7 @@ def test_neither_validate_nor_a_new_version_takes_a_moved_code(folder, tmp_path)
     label = "snomedct:195042002\t2nd degree av block\t"
     was = f"{label}skos:exactMatch\tcardiac:2AVB\tSecond-degree AV block"
     edit(folder / "routing.sssom.tsv", (was, f"{label}skos:closeMatch\tcardiac:3AVB\tComplete AV block"))
-    with pytest.raises(SourceError, match=r"its label says 2AVB .* \[CCG-E501\]"):
+    with pytest.raises(SourceError, match=r"its label names 2AVB .* \[CCG-E501\]"):
         build(folder, tmp_path / "out.json", "1.3.0")
     assert CONTRADICTED in {finding.id for finding in ecg_ontology.validate(folder)}
 
@@ -128,9 +128,9 @@ def test_neither_validate_nor_a_new_version_takes_a_moved_code(folder, tmp_path)
 @pytest.mark.parametrize(
     ("changes", "problem"),
     [
-        ({"reviewer": "   "}, "called by blanks"),
+        ({"reviewer": "   "}, "must not be blank"),
         ({"reviewer": "\u202eevil"}, "U\\+202E"),
-        ({"reviewer": "A" * 10_000}, "10000 letters"),
+        ({"reviewer": "A" * 10_000}, "got 10000"),
         ({"date": "2099-01-01"}, "is in the future"),
         ({"code": "x:ü"}, "can't be abbreviated as a CURIE"),
     ],

@@ -110,7 +110,7 @@ def test_a_lock_is_replaced_only_by_a_higher_version_that_is_asked_for(folder, t
     with pytest.raises(UsageError, match=r"freezes version 1\.2\.0, and would be replaced"):
         built_files(folder, bundle)
     for version in ("0.9.0", "1.1.0", "1.2.0"):
-        with pytest.raises(UsageError, match=f"{version} isn't higher than 1.2.0"):
+        with pytest.raises(UsageError, match=f"must be higher than 1.2.0 in the lock, got {version}"):
             built_files(folder, bundle, version)
     build(folder, bundle, "1.4.0")
     text = (folder / "enumeration.lock").read_text(encoding="utf-8")

@@ -92,7 +92,7 @@ def test_a_sheet_with_two_columns_of_a_name_is_refused(folder, column):
 @pytest.mark.parametrize(
     ("code", "says"),
     [
-        ("55827005", "its label says only the family Structural"),
+        ("55827005", "its label names only the family Structural"),
         ("67751000119106", "the curators route it to RAE, Structural"),
         ("368009", "the curators route it to nothing"),
     ],

@@ -1,4 +1,4 @@
-"""Structure: indices, tiers and names of concepts; families, kinds of edge, and the graph as a whole."""
+"""Rules of structure: indices, tiers and names of concepts, families, kinds of edge, and the whole graph."""
 
 from collections import defaultdict
 from collections.abc import Iterator
@@ -11,7 +11,7 @@ from ecg_ontology.graph.drafts import MISSTATED_INDEX, Draft, DraftConcept, Draf
 from ecg_ontology.graph.hierarchy import reachable
 
 STRUCTURE: Chapter[Draft] = Chapter("Structure")
-"""Rules that a draft must keep so that an ontology can be built."""
+"""Rules that a draft must keep to be built as an ontology."""
 
 _BETWEEN_LEAVES = (Kind.subtype_of, Kind.manifestation_of, Kind.sibling)
 _ENDS = {
@@ -24,8 +24,8 @@ _ENDS = {
 @STRUCTURE.rule(
     "CCG-E001",
     "Every index belongs to one concept",
-    why="The index is a column of y and a row of D. Two concepts with one index would share their "
-    "supervision.",
+    why="The index is a column of y and a row of D. Two concepts with the same index would share their "
+    "training targets.",
     fix="Give the newer concept the next free index at the end",
 )
 def _duplicate_index(draft: Draft) -> Iterator[Breach]:
@@ -35,14 +35,14 @@ def _duplicate_index(draft: Draft) -> Iterator[Breach]:
     for index in sorted(index for index in holders if index is not None):
         if len(concepts := holders[index]) > 1:
             names = ", ".join(draft.abbreviation(concept.iri) for concept in concepts)
-            yield Breach(names, f"index {index} is carried by {names}", concepts[-1].place)
+            yield Breach(names, f"index {index} must belong to one concept, got {names}", concepts[-1].place)
 
 
 @STRUCTURE.rule(
     "CCG-E002",
     "The indices run from 0 without a gap",
     why="A gap means that a concept was lost or renumbered.",
-    fix="Restore the missing concept, or retire it in place; never reuse an index",
+    fix="Restore the missing concept, or retire it in place. Never reuse an index",
 )
 def _index_gap(draft: Draft) -> Iterator[Breach]:
     indices = {concept.index for concept in draft.concepts if concept.index is not None}
@@ -51,9 +51,9 @@ def _index_gap(draft: Draft) -> Iterator[Breach]:
     for before, after in pairwise([-1, *sorted(index for index in indices if index >= 0)]):
         if after - before > 1:
             name = f"index {before + 1}" if after - before == 2 else f"indices {before + 1} to {after - 1}"
-            yield Breach(name, f"no concept carries {name}, but higher indices are taken")
+            yield Breach(name, f"no concept has {name}, but higher indices are in use")
     for index in sorted(index for index in indices if index < 0):
-        yield Breach(f"index {index}", f"index {index} is negative")
+        yield Breach(f"index {index}", f"index {index} must not be negative")
 
 
 @STRUCTURE.rule(
@@ -63,7 +63,11 @@ def _index_gap(draft: Draft) -> Iterator[Breach]:
     fix="Add the missing statement",
 )
 def _incomplete_concept(draft: Draft) -> Iterator[Breach]:
-    misstated = {each.subject for each in draft.misstatements if each.problem.startswith(MISSTATED_INDEX)}
+    misstated = {
+        misstatement.subject
+        for misstatement in draft.misstatements
+        if misstatement.problem.startswith(MISSTATED_INDEX)
+    }
     for concept in draft.concepts:
         stated = {
             "tier (ccg:Root or ccg:Leaf)": concept.tier,
@@ -80,7 +84,7 @@ def _incomplete_concept(draft: Draft) -> Iterator[Breach]:
     "CCG-E004",
     "Every abbreviation belongs to one concept",
     why="Commands and messages name concepts by abbreviation.",
-    fix="Rename one of them",
+    fix="Rename a concept",
 )
 def _shared_abbreviation(draft: Draft) -> Iterator[Breach]:
     first: dict[str, DraftConcept] = {}
@@ -93,9 +97,9 @@ def _shared_abbreviation(draft: Draft) -> Iterator[Breach]:
 
 @STRUCTURE.rule(
     "CCG-E015",
-    "Every statement means one thing",
+    "Every statement is unambiguous",
     why="With two labels or indices, the choice would be arbitrary. A misspelt property has no effect.",
-    fix="Keep the right statement, spelt as in the vocabulary",
+    fix="Keep the right statement, and spell its property as in the vocabulary",
 )
 def _misstatement(draft: Draft) -> Iterator[Breach]:
     for misstatement in draft.misstatements:
@@ -120,8 +124,8 @@ def _families(draft: Draft) -> dict[str, list[str]]:
 @STRUCTURE.rule(
     "CCG-E005",
     "Every leaf has exactly one family",
-    why="Routing adds the root of each leaf. With two roots, or none, this is undefined.",
-    fix="State the one ccg:family under which the leaf is counted",
+    why="Routing adds the root of each leaf, so each leaf must have a single root.",
+    fix="State a single ccg:family, under which the leaf is counted",
 )
 def _family_count(draft: Draft) -> Iterator[Breach]:
     families = _families(draft)
@@ -130,14 +134,14 @@ def _family_count(draft: Draft) -> Iterator[Breach]:
         if concept.tier is Tier.leaf and len(roots) != 1:
             name = draft.abbreviation(concept.iri)
             names = " and ".join(draft.abbreviation(root) for root in roots) or "none"
-            yield Breach(name, f"leaf {name} should have one family and has {names}", concept.place)
+            yield Breach(name, f"leaf {name} must have one family, got {names}", concept.place)
 
 
 @STRUCTURE.rule(
     "CCG-E006",
     "Every relation joins the right tiers",
     why="A family or ring edge to a leaf would change D unexpectedly.",
-    fix="Use another kind of relation, or correct its end",
+    fix="Use another kind of relation, or correct a concept in it",
 )
 def _wrong_tier(draft: Draft) -> Iterator[Breach]:
     for relation in resolved(draft):
@@ -145,27 +149,27 @@ def _wrong_tier(draft: Draft) -> Iterator[Breach]:
         if None not in ends and ends != _ENDS[relation.kind]:
             expected = " → ".join(_ENDS[relation.kind])
             stated = " → ".join(str(end) for end in ends)
-            yield _breach(draft, relation, f"joins {stated}; {relation.kind} is for {expected}")
+            yield _breach(draft, relation, f"must join {expected}, got {stated}")
 
 
 @STRUCTURE.rule(
     "CCG-E007",
-    "Every relation ends at a concept",
-    why="An edge to nowhere is usually a misspelt name.",
+    "Every relation joins two concepts",
+    why="A relation to an unknown concept is usually a misspelt name.",
     fix="Correct the name, or define the concept",
 )
 def _dangling_relation(draft: Draft) -> Iterator[Breach]:
     for relation in draft.relations:
         for end in (relation.subject, relation.object):
             if end not in draft.by_iri:
-                yield _breach(draft, relation, f"names {end}, which isn't a concept here")
+                yield _breach(draft, relation, f"must join concepts of the graph, got {end}")
 
 
 @STRUCTURE.rule(
     "CCG-E008",
     "No concept is related to itself",
-    why="A has no self-loops; Â adds them.",
-    fix="Remove the relation, or name the other concept",
+    why="The adjacency A has no self-loops. Only Â adds them.",
+    fix="Remove the relation, or correct its object",
 )
 def _self_loop(draft: Draft) -> Iterator[Breach]:
     for relation in draft.relations:
@@ -176,7 +180,7 @@ def _self_loop(draft: Draft) -> Iterator[Breach]:
 @STRUCTURE.rule(
     "CCG-E009",
     "Symmetric relations are stated from both ends",
-    why="Each concept's entry must show all its siblings. A missing half is usually an unfinished edit.",
+    why="The entry of each concept must list all its siblings. A missing half is usually an unfinished edit.",
     fix="Also state the relation at the other concept, or remove it here",
 )
 def _one_sided(draft: Draft) -> Iterator[Breach]:
@@ -189,7 +193,7 @@ def _one_sided(draft: Draft) -> Iterator[Breach]:
 
 @STRUCTURE.rule(
     "CCG-E010",
-    "No concept is a subtype of itself, directly or over others",
+    "No concept is a subtype of itself, directly or indirectly",
     why="IS_A is an order, and the rule most-specific needs the length of its paths.",
     fix="Remove one relation of the cycle",
 )
@@ -204,14 +208,14 @@ def _subtype_cycle(draft: Draft) -> Iterator[Breach]:
         cycle = error.args[1][::-1]  # from each subtype to its parent
         path = " → ".join(map(draft.abbreviation, cycle))
         place = parents[cycle[0]][cycle[1]].place
-        yield Breach(draft.abbreviation(cycle[0]), f"subtypeOf runs in a circle: {path}", place)
+        yield Breach(draft.abbreviation(cycle[0]), f"subtypeOf must not form a cycle, got {path}", place)
 
 
 @STRUCTURE.rule(
     "CCG-E011",
     "Every concept is connected to all concepts, or, in a graph without a ring, to its family",
-    why="D has no meaning between unconnected concepts. Only a graph without a ring may have unconnected "
-    "families.",
+    why="Between unconnected concepts, D is only a convention (largest distance + 1). Only a graph "
+    "without a ring may rely on it.",
     fix="Add the missing family or ring relation",
 )
 def _disconnected(draft: Draft) -> Iterator[Breach]:
@@ -220,36 +224,36 @@ def _disconnected(draft: Draft) -> Iterator[Breach]:
         neighbours[relation.subject].add(relation.object)
         neighbours[relation.object].add(relation.subject)
     if not neighbours:
-        yield Breach("graph", "there is no concept at all")
+        yield Breach("graph", "the graph must have at least one concept")
         return
     forest = not resolved(draft, Kind.ring)
     starts = [concept.iri for concept in draft.concepts if concept.tier is Tier.root] if forest else []
     reached = set(reachable(starts or [draft.concepts[0].iri], neighbours))
-    apart = [draft.abbreviation(iri) for iri in neighbours if iri not in reached]
-    if apart:
+    unconnected = [draft.abbreviation(iri) for iri in neighbours if iri not in reached]
+    if unconnected:
         start = "a family" if starts else draft.abbreviation(draft.concepts[0].iri)
-        yield Breach(apart[0], f"no path leads from {start} to {', '.join(apart)}")
+        yield Breach(unconnected[0], f"no path leads from {start} to {', '.join(unconnected)}")
 
 
 @STRUCTURE.rule(
     "CCG-E012",
     "A subtype, manifestation or sibling belongs to the same family",
     why="The closed form of D assumes that leaves of different families meet only through their roots.",
-    fix="Correct the family of one of the two, or remove the relation",
+    fix="Correct the family of a concept, or remove the relation",
 )
 def _cross_family(draft: Draft) -> Iterator[Breach]:
     families = _families(draft)
     for relation in resolved(draft, *_BETWEEN_LEAVES):
-        one, other = families[relation.subject], families[relation.object]
-        if one and other and not set(one) & set(other):
-            between = " and ".join(draft.abbreviation(family[0]) for family in (one, other))
-            yield _breach(draft, relation, f"crosses the families {between}")
+        first, second = families[relation.subject], families[relation.object]
+        if first and second and not set(first) & set(second):
+            between = " and ".join(draft.abbreviation(family[0]) for family in (first, second))
+            yield _breach(draft, relation, f"joins the families {between}")
 
 
 @STRUCTURE.rule(
     "CCG-W013",
     "The roots form one ring",
-    why="The ring bounds D: two leaves are at most 2 + half the number of families apart.",
+    why="The ring bounds D: the distance of two leaves is at most 2 + half the number of families.",
     fix="Join each root to the previous and the next root with ccg:ring",
 )
 def _broken_ring(draft: Draft) -> Iterator[Breach]:
@@ -264,7 +268,7 @@ def _broken_ring(draft: Draft) -> Iterator[Breach]:
         if len(neighbours[root.iri]) != expected:
             name = draft.abbreviation(root.iri)
             names = ", ".join(sorted(draft.abbreviation(iri) for iri in neighbours[root.iri])) or "none"
-            message = f"root {name} should have {expected} neighbours on the ring and has {names}"
+            message = f"root {name} must have {expected} neighbours on the ring, got {names}"
             yield Breach(name, message, root.place)
 
 
@@ -278,10 +282,10 @@ def _subtype_before_parent(draft: Draft) -> Iterator[Breach]:
     for relation in resolved(draft, Kind.subtype_of):
         below, above = draft.by_iri[relation.subject].index, draft.by_iri[relation.object].index
         if below is not None and above is not None and below < above:
-            yield _breach(draft, relation, f"has the index {below}, before its parent's {above}")
+            yield _breach(draft, relation, f"must have a higher index than its parent ({above}), got {below}")
 
 
 def _breach(draft: Draft, relation: DraftRelation, problem: str) -> Breach:
-    """Return a breach by a relation. The message begins with the relation."""
+    """Return a breach by a relation. The message starts with the relation."""
     name = f"{draft.abbreviation(relation.subject)} {relation.kind} {draft.abbreviation(relation.object)}"
     return Breach(name, f"{name} {problem}", relation.place)

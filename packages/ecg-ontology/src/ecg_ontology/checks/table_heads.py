@@ -1,4 +1,4 @@
-"""Tables: metadata above the rows, and author, date and confidence of rows."""
+"""Rules of tables: metadata above the rows, and author, date and confidence of rows."""
 
 import datetime
 import re
@@ -17,7 +17,7 @@ KNOWN_PREFIXES: dict[str, tuple[str, ...]] = {
     **dict.fromkeys(SNOMED_PREFIXES, SNOMED_IRIS),
     **{prefix: (iri,) for prefix, iri in BUILT_IN.items()},
 }
-"""Prefixes with a fixed meaning, and their expansions."""
+"""Prefixes with a fixed meaning, and their allowed expansions."""
 MIN_CONFIDENCE = 0.5
 MAX_NAME_LETTERS = 200
 SSSOM_SLOTS = frozenset(
@@ -39,21 +39,21 @@ SSSOM_SLOTS = frozenset(
 @TABLES.rule(
     "CCG-E318",
     "Every prefix has its usual expansion",
-    why="With another expansion, other programs read other codes.",
+    why="With an unusual expansion, other programs read other codes.",
     fix="Restore the expansion in the curie_map, or use another prefix",
 )
 def _foreign_expansion(draft: Draft) -> Iterator[Breach]:
     for name, head in draft.tables.items():
         for prefix, iri in head.prefixes.items():
-            due = KNOWN_PREFIXES.get(prefix, ())
-            if due and iri not in due:
-                yield Breach(name, f"{name} expands {prefix} to {iri}, not to {due[0]}", name)
+            known = KNOWN_PREFIXES.get(prefix, ())
+            if known and iri not in known:
+                yield Breach(name, f"{name} must expand {prefix} to {known[0]}, got {iri}", name)
 
 
 @TABLES.rule(
     "CCG-W319",
     "Every prefix in a table is in its curie_map",
-    why="Otherwise other programs can't expand the codes.",
+    why="Otherwise, other programs can't expand the codes.",
     fix="Add the prefix with its IRI to the curie_map",
 )
 def _undeclared_prefix(draft: Draft) -> Iterator[Breach]:
@@ -66,7 +66,7 @@ def _undeclared_prefix(draft: Draft) -> Iterator[Breach]:
         aliases = {prefix for prefix, iri in head.prefixes.items() if iri in SNOMED_IRIS}
         for prefix, row in used[name].items() if head.prefixes and head.version else ():
             if prefix.casefold() not in declared and not (prefix == "snomedct" and aliases):
-                yield breach(row, f"has the prefix {prefix}, which {name} doesn't declare")
+                yield breach(row, f"has the prefix {prefix}, which {name} must declare in its curie_map")
 
 
 @TABLES.rule(
@@ -79,23 +79,23 @@ def _impossible_statement(draft: Draft) -> Iterator[Breach]:
     tomorrow = (datetime.datetime.now(tz=datetime.UTC) + datetime.timedelta(days=1)).date()
     for row in (*draft.mappings, *draft.crosswalks):
         if row.date and not _is_past(row.date, tomorrow):
-            yield breach(row, f"was decided on {row.date}, which isn't a day up to today")
+            yield breach(row, f"must have a date up to today, got {row.date}")
         if problem := bad_name(row.author):
-            yield breach(row, f"has an author who {problem}")
+            yield breach(row, f"has an invalid author: {problem}")
         if row.confidence and not _is_share(row.confidence):
-            yield breach(row, f"has the confidence {row.confidence}, which isn't between 0 and 1")
+            yield breach(row, f"must have a confidence between 0 and 1, got {row.confidence}")
 
 
 @TABLES.rule(
     "CCG-W321",
-    "A row that supervises has a confidence above one half",
-    why="A doubtful mapping supervises like a certain mapping.",
-    fix="Review the row; raise its confidence, or remove it",
+    "A row has a confidence of at least one half",
+    why="A doubtful mapping is used for training like any other mapping.",
+    fix="Review the row. Then raise its confidence, or remove it",
 )
 def _doubted_row(draft: Draft) -> Iterator[Breach]:
     for row in draft.mappings:
         if _is_share(row.confidence) and float(row.confidence) < MIN_CONFIDENCE:
-            yield breach(row, f"has the confidence {row.confidence}, and supervises")
+            yield breach(row, f"should have a confidence of at least {MIN_CONFIDENCE}, got {row.confidence}")
 
 
 @TABLES.rule(
@@ -108,14 +108,14 @@ def _unknown_column(draft: Draft) -> Iterator[Breach]:
     for name, head in draft.tables.items():
         for column in head.columns:
             if column not in SSSOM_SLOTS and f"extension_definitions.{column}" not in head.slots:
-                yield Breach(name, f"{name} has the column {column!r}, which SSSOM doesn't have", name)
+                yield Breach(name, f"{name} has the column {column!r}, which isn't part of SSSOM", name)
 
 
 @TABLES.rule(
     "CCG-W323",
-    "The tables name one edition of a vocabulary",
+    "All tables use the same edition of a vocabulary",
     why="A code may have another meaning in another edition.",
-    fix="Map the codes of one edition, and state it in both tables",
+    fix="Map the codes of a single edition, and state it in both tables",
 )
 def _other_edition(draft: Draft) -> Iterator[Breach]:
     stated = {
@@ -127,11 +127,12 @@ def _other_edition(draft: Draft) -> Iterator[Breach]:
     first = next(iter(editions.items()), ("", ""))
     for name, edition in editions.items():
         if edition != first[1]:
-            yield Breach(name, f"{name} is of the edition {edition}, and {first[0]} of {first[1]}", name)
+            message = f"{name} must use the edition {first[1]} like {first[0]}, got {edition}"
+            yield Breach(name, message, name)
 
 
 def _is_past(date: str, tomorrow: datetime.date) -> bool:
-    """Return whether a text is a date up to `tomorrow`, because today depends on the time zone."""
+    """Return whether a text is a date up to `tomorrow`. Today depends on the time zone."""
     try:
         return datetime.date.fromisoformat(date) <= tomorrow
     except ValueError:
@@ -146,12 +147,12 @@ def _is_share(text: str) -> bool:
 
 
 def bad_name(author: str) -> str:
-    """Return why a text can't be the name of a person, or "" if it can or is empty."""
+    """Return why a text can't be the name of a person, or "". An empty text is allowed."""
     if author and not author.strip():
-        return "is called by blanks"
+        return "the name must not be blank"
     if len(author) > MAX_NAME_LETTERS:
-        return f"has a name of {len(author)} letters"
-    strange = next(
+        return f"the name must have at most {MAX_NAME_LETTERS} letters, got {len(author)}"
+    invalid = next(
         (letter for letter in author if unicodedata.category(letter) in ("Cc", "Cf", "Co", "Cs")), ""
     )
-    return f"has the character U+{ord(strange):04X} in the name" if strange else ""
+    return f"the name must not contain the character U+{ord(invalid):04X}" if invalid else ""

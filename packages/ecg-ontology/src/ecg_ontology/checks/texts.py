@@ -1,4 +1,4 @@
-"""Texts: names and text variants of concepts."""
+"""Rules of texts: names and text variants of concepts."""
 
 import re
 from collections import defaultdict
@@ -9,12 +9,12 @@ from ecg_ontology.checks.rule import Breach, Chapter
 from ecg_ontology.graph.drafts import Draft, DraftConcept
 
 VARIANTS_PER_CONCEPT = 3
-"""K_var of the paper (appendix, "Notation values")."""
+"""K_var in the paper (appendix, "Notation values")."""
 
 _CONTROL = re.compile(rf"[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff\ufffe\uffff{UNSEEN}]")
 
 _IN_CELL = re.compile(rf"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x84\x86-\x9f\ud800-\udfff\ufffe\uffff{UNSEEN}]")
-"""Control and invisible characters except line breaks, which are allowed in cells of a table."""
+"""Control and invisible characters. Line breaks aren't included, because cells of a table may have them."""
 
 TEXTS: Chapter[Draft] = Chapter("Text variants")
 
@@ -23,22 +23,23 @@ TEXTS: Chapter[Draft] = Chapter("Text variants")
     "CCG-E101",
     "Every concept has three text variants",
     why="The concept-text head reads a fixed number of variants per concept.",
-    fix="Write exactly three different ccg:textVariant",
+    fix="Write exactly three different values of ccg:textVariant",
 )
 def _variant_count(draft: Draft) -> Iterator[Breach]:
     for concept in draft.concepts:
         count = sum(bool(text.strip()) for text in concept.variants)
         if count != VARIANTS_PER_CONCEPT or count < len(concept.variants):
             name = draft.abbreviation(concept.iri)
-            blank = ", one of them blank" if count < len(concept.variants) else ""
-            yield Breach(name, f"{name} has {len(concept.variants)} text variants{blank}", concept.place)
+            found = f"{len(concept.variants)}, some of them blank" if count < len(concept.variants) else count
+            message = f"{name} must have {VARIANTS_PER_CONCEPT} text variants, got {found}"
+            yield Breach(name, message, concept.place)
 
 
 @TEXTS.rule(
     "CCG-E102",
-    "No text variant is shared",
-    why="A text of two concepts would teach the text head to confuse them.",
-    fix="Reword one of them",
+    "Concepts have different text variants",
+    why="If two concepts share a text, the text head learns to confuse them.",
+    fix="Reword a text variant",
 )
 def _shared_variant(draft: Draft) -> Iterator[Breach]:
     owners: dict[str, list[str]] = defaultdict(list)
@@ -56,7 +57,7 @@ def _shared_variant(draft: Draft) -> Iterator[Breach]:
     "CCG-E104",
     "A name belongs to one concept",
     why="Codes and concepts are looked up by name, so a name must be unique.",
-    fix="Reword one of them, or remove it from one concept",
+    fix="Reword the name, or remove it from a concept",
 )
 def _shared_name(draft: Draft) -> Iterator[Breach]:
     owners: dict[str, dict[str, DraftConcept]] = defaultdict(dict)
@@ -75,7 +76,7 @@ def _shared_name(draft: Draft) -> Iterator[Breach]:
 @TEXTS.rule(
     "CCG-E103",
     "Names and texts are plain text",
-    why="Control characters disturb terminals, and XML files can't contain them.",
+    why="Control characters garble the output of terminals, and XML files can't contain them.",
     fix="Remove the character",
 )
 def _control_character(draft: Draft) -> Iterator[Breach]:

@@ -1,1 +1,1 @@
-"""Codes of users and corpora: code tables, mappings, and coverage by the graph."""
+"""Read codes of users and corpora: code tables, mappings, and coverage by the graph."""

@@ -1,4 +1,4 @@
-"""Mappings to SNOMED CT from the codes of a hospital or the statements of machines."""
+"""Map the codes of a hospital, or the statements of electrocardiographs, to SNOMED CT."""
 
 import hashlib
 import math
@@ -25,10 +25,10 @@ _ICD10 = re.compile(r"[A-Z][0-9][0-9A-Z]\.?[0-9A-Z]{0,4}")
 _SHORT_NAMES = {"icd10cm": "icd10", "icd10gm": "icd10", "icd-10": "icd10"}
 """Other names of ICD-10 in tables."""
 MACHINE = "machine"
-"""Name of the packaged mapping for statements of electrocardiographs."""
+"""Name of the packaged mapping for the statements of electrocardiographs."""
 _NORMAL_ECG = "164854000"
 _NEAREST = ("skos:exactMatch", "skos:closeMatch", "skos:broadMatch", "skos:relatedMatch")
-"""Allowed relations from a code to the concept that it represents, nearest first."""
+"""Allowed relations from a code to its concept, closest first."""
 
 
 @dataclass(frozen=True)
@@ -36,8 +36,8 @@ class CodeMapping:
     """Mapping from codes or texts to SNOMED CT.
 
     Attributes:
-        path: the file.
-        targets: identifiers by code or text, in the spelling of the file.
+        path: file of the mapping.
+        targets: SNOMED CT identifiers by code or text, in the spelling of the file.
 
     Example:
         >>> CodeMapping(Path("m.csv"), {"I480": ("164889003",)}).of("icd10:I48.0")
@@ -52,7 +52,7 @@ class CodeMapping:
         """Read a mapping from a `.csv` with the columns `code` and `snomed`, or from a `.sssom.tsv`.
 
         Args:
-            path: the file, or ``machine`` for the packaged mapping for statements of electrocardiographs.
+            path: the file, or ``machine`` for the packaged mapping of electrocardiographs' statements.
 
         Raises:
             InputError: the file can't be read.
@@ -67,25 +67,25 @@ class CodeMapping:
     def of(self, code: str) -> tuple[str, ...]:
         """Return the SNOMED CT identifiers of a code or text, or () if it isn't in the mapping.
 
-        Case, the name of the vocabulary and the point of ICD-10 may differ from the mapping. If several such
-        codes have different targets, the result is () unless the spelling matches exactly.
+        The code may differ from the mapping in case, in the prefix of the vocabulary, and in the point of
+        ICD-10. If it then matches several codes with different targets, the result is ().
 
         Args:
-            code: code or text as written by the hospital.
+            code: code or text in the hospital's spelling.
         """
         if code in self.targets:
             return self.targets[code]
         vocabulary, bare = _parted(code)
-        alike = {
+        matching = {
             targets
             for other, targets in self._by_bare.get(bare, ())
             if not vocabulary or other == vocabulary or (not other and vocabulary in VOCABULARIES)
         }
-        return alike.pop() if len(alike) == 1 else ()
+        return matching.pop() if len(matching) == 1 else ()
 
     @cached_property
     def _by_bare(self) -> dict[str, list[tuple[str, tuple[str, ...]]]]:
-        """Vocabulary and targets of the mapping's subjects, by bare spelling."""
+        """Vocabulary and targets of each code in the mapping, by the code without its prefix."""
         subjects: dict[str, list[tuple[str, tuple[str, ...]]]] = {}
         for subject, targets in self.targets.items():
             vocabulary, bare = _parted(subject)
@@ -99,7 +99,10 @@ class CodeMapping:
 
 
 class MachineStatements(CodeMapping):
-    """Packaged mapping from the certain and probable findings in machines' statements to SNOMED CT."""
+    """Packaged mapping from statements of electrocardiographs to SNOMED CT codes.
+
+    Possible findings are not mapped, only certain and probable findings.
+    """
 
     def __init__(self) -> None:
         super().__init__(TABLES / "statements.tsv", {})
@@ -113,7 +116,7 @@ class MachineStatements(CodeMapping):
 
     @cached_property
     def _codes(self) -> dict[int, str]:
-        """Code of each concept: a code that reaches this leaf and no other, SNOMED CT if available."""
+        """Code of each leaf: a code that reaches only this leaf, from SNOMED CT if available."""
         ranked: dict[int, tuple[int, bool, str]] = {}
         for row in self._graph.rows:
             leaves = self._graph.route(row.code).leaves
@@ -152,19 +155,19 @@ class MachineStatements(CodeMapping):
 
 
 def _pairs(path: Path) -> Iterator[tuple[str, str]]:
-    """Yield (code or text, SNOMED CT identifier) for each row. Rows without an identifier are skipped."""
+    """Yield pairs of a code or text and a SNOMED CT identifier. Rows without an identifier are skipped."""
     if path.suffix.lower() not in {".csv", ".xlsx"}:
         yield from code_pairs(path)
         return
     if missing := [name for name in MAPPING_COLUMNS if name not in column_names(path)]:
-        problem = f"isn't a mapping: it has no column {', '.join(missing)}"
-        raise InputError(problem, where=path, remedy="Name its columns code and snomed")
+        problem = f"a mapping must have the columns code and snomed, got no {' and no '.join(missing)}"
+        raise InputError(problem, where=path, remedy="Rename the columns")
     for place, (code, target) in rows(path, list(MAPPING_COLUMNS)):
         identifier = cell_text(target)
         if not identifier:
             continue
         if reason := malformation(identifier) if identifier.isdecimal() else "it isn't a number":
-            problem = f"{identifier!r} isn't a SNOMED CT identifier: {reason}"
+            problem = f"snomed must be a SNOMED CT identifier, got {identifier!r}: {reason}"
             raise InputError(
                 problem, where=f"{path}, {place}", remedy="Write only the number, or leave the cell empty"
             )
@@ -172,9 +175,9 @@ def _pairs(path: Path) -> Iterator[tuple[str, str]]:
 
 
 def _parted(code: str) -> tuple[str, str]:
-    """Return the name of the vocabulary and the code in capitals.
+    """Split a code into its vocabulary and the code in capitals.
 
-    ICD-10 codes lose their point, because hospitals write I480.
+    The point is removed from ICD-10 codes, because many hospitals write I480 instead of I48.0.
     """
     prefix = re.match(r"([\w.-]+):(?=\S)", code)
     bare = code[prefix.end() :].upper() if prefix else code.upper()
@@ -183,10 +186,10 @@ def _parted(code: str) -> tuple[str, str]:
 
 
 def cell_text(cell: object) -> str:
-    """Return a cell as text. Integers that pandas read as floats because of gaps become integers again.
+    """Return a cell as text.
 
-    Text is normalised (NFC), because a Mac encodes ü as two characters and a spreadsheet as a single
-    character.
+    Floats without a fraction become integers, because pandas reads columns of integers with gaps as floats.
+    Text is normalised (NFC), because ü can be one or two characters.
     """
     if isinstance(cell, float):
         return "" if math.isnan(cell) else str(int(cell)) if cell.is_integer() else str(cell)

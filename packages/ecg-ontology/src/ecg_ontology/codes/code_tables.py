@@ -1,7 +1,7 @@
-"""Code tables of users: a row per record and code, or a row per record with a list of codes.
+"""Read code tables of users: a row per record and code, or a row per record with a list of codes.
 
-Codes of other vocabularies become CURIEs (`icd10:I48.0`). They become SNOMED CT codes if the user supplies a
-mapping (in SSSOM or as a plain table) or OMOP's CONCEPT table.
+Codes of other vocabularies than SNOMED CT become CURIEs (`icd10:I48.0`). If the user supplies a mapping or
+OMOP's CONCEPT table, they become SNOMED CT codes.
 """
 
 import logging
@@ -32,7 +32,7 @@ class CodeTable:
     Attributes:
         path: the table.
         codes: codes of each record in row order, without duplicates. A record may have no codes.
-        patients: patient by record, for records with a patient in the table.
+        patients: patient of each record for which the table has a patient.
         about: identity of the table, for provenance: hashes of the files, columns, vocabulary.
 
     Example:
@@ -64,9 +64,9 @@ def read_code_table(
             `codes`.
         patient_column: column of patient ids, or "" if the table has no patients.
         vocabulary: `snomed`, `icd10`, `omop` (concept ids) or `scp`.
-        mapping: mapping from these codes, or from any texts, to SNOMED CT. A `.csv` with the columns `code`
-            and `snomed`, or a `.sssom.tsv`.
-        concepts: OMOP's CONCEPT table, for concept ids.
+        mapping: mapping from the codes or texts in the table to SNOMED CT, as a `.csv` with the columns
+            `code` and `snomed`, or a `.sssom.tsv`.
+        concepts: OMOP's CONCEPT table, to translate concept ids.
 
     Raises:
         InputError: a file can't be read, a row has no record id, or a record has two patients.
@@ -117,13 +117,13 @@ def read_code_table(
                 record_codes.update(dict.fromkeys(translate(text)))
         stated_patient = cell_text(patient[0]) if patient else ""
         if stated_patient and patients.setdefault(name, stated_patient) != stated_patient:
-            problem = f"record {name} has a second patient"
-            raise InputError(problem, where=f"{path}, {place}", remedy="Each record must have one patient")
+            problem = f"record {name} must have one patient, got {stated_patient!r} and {patients[name]!r}"
+            raise InputError(problem, where=f"{path}, {place}", remedy="Correct the patient of the record")
     if mapped is not None and stated_codes and not any(mapped.of(names_of.get(c, c)) for c in stated_codes):
         logger.warning("%s: no row matches any of the %d codes of %s", mapping, len(stated_codes), path)
     files = {"table": path, "mapping": None if str(mapping) == MACHINE else mapping, "concepts": concepts}
     origin = {
-        "sha256": {what: file_sha256(Path(file)) for what, file in files.items() if file is not None},
+        "sha256": {role: file_sha256(Path(file)) for role, file in files.items() if file is not None},
         "columns": columns,
         "vocabulary": vocabulary,
     }
@@ -133,7 +133,7 @@ def read_code_table(
 def _translation(
     vocabulary: str, mapped: CodeMapping | None, names: dict[str, str]
 ) -> Callable[[str], tuple[str, ...]]:
-    """Return a function that maps a code of the table to codes that an ontology can route."""
+    """Return a function that translates a code of the table to codes that an ontology can route."""
     from_concepts = frozenset(names.values())
 
     def translate(code: str) -> tuple[str, ...]:
@@ -147,11 +147,13 @@ def _translation(
 
 
 def _concepts(path: Path) -> dict[str, str]:
-    """Read the codes by OMOP concept id: SNOMED CT identifiers, or CURIEs for other vocabularies."""
+    """Read the code of each OMOP concept id: a SNOMED CT identifier, or a CURIE of another vocabulary."""
     columns = ["concept_id", "vocabulary_id", "concept_code"]
     names = column_names(path, quoted=False)
     if missing := [name for name in columns if name not in names]:
-        raise InputError(f"isn't a CONCEPT table: it has no column {', '.join(missing)}", where=path)
+        raise InputError(
+            f"a CONCEPT table must have a column {', '.join(missing)}, got no such column", where=path
+        )
     codes = {}
     for _, (concept, vocabulary, code) in rows(path, columns, quoted=False):
         name = cell_text(vocabulary)

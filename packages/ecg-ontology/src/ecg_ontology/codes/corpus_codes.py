@@ -1,4 +1,4 @@
-"""Codes of a corpus, from a table of codes or counts, or from records that are already in memory."""
+"""Read the codes of a corpus from a table of codes or counts, or from records in memory."""
 
 import re
 from collections import Counter
@@ -11,20 +11,20 @@ from ecg_ontology.graph.concepts import FrozenModel
 from ecg_ontology.graph.routing import canonical_code
 
 PAPER_SOURCES = ("Ningbo", "Georgia", "PTB")
-"""Columns of the official Dx map for the three sources of the pretraining corpus."""
+"""Columns of the official table `Dx_map.csv` for the three sources of the pretraining corpus."""
 
 _LIKELIHOOD = r"\s*'([^']+)'\s*:\s*[0-9.]+\s*"
-"""Statement in the column scp_codes, which contains Python dictionaries as text."""
+"""Pattern of a statement in the column scp_codes, which contains Python dictionaries as text."""
 
 
 class CorpusCodes(FrozenModel):
-    """The codes of a corpus.
+    """Codes of a corpus.
 
     Attributes:
         name: path that the codes were read from.
         counts: number of records by code.
-        records: code list of each record, or `None` if only counts are known.
-        sources: columns of a table of counts that were added up.
+        records: codes of each record, or `None` if only counts are known.
+        sources: columns of the table of counts that were added up.
     """
 
     name: str
@@ -39,8 +39,8 @@ def read_corpus(path: str | Path, sources: Sequence[str] = ()) -> CorpusCodes:
     Args:
         path: a ``.parquet`` table with the list of codes of each record in the column ``codes``, a ``.csv``
             of codes and counts, or PTB-XL's ``ptbxl_database.csv``. PTB-XL's statements become ``scp:…``.
-        sources: columns of the ``.csv`` to add up. The default is the columns of the paper's corpus (Ningbo,
-            Georgia, PTB) if the table has them, otherwise ``count`` or ``total``.
+        sources: columns of the ``.csv`` to add up. By default the columns of the paper's corpus (Ningbo,
+            Georgia, PTB) if the table has them, and ``count`` or ``total`` otherwise.
 
     Returns:
         The number of records of each code, and the codes of each record if the table contains them.
@@ -60,7 +60,7 @@ def read_corpus(path: str | Path, sources: Sequence[str] = ()) -> CorpusCodes:
     if path.suffix == ".parquet":
         return corpus_of(path, _lists(path))
     if not path.is_file():
-        problem = "is a folder" if path.is_dir() else "is not there"
+        problem = "is a folder" if path.is_dir() else "doesn't exist"
         remedy = "Give a .parquet of code lists, or a .csv of codes and counts"
         raise InputError(problem, where=path, remedy=remedy)
     return _from_table(path, sources)
@@ -75,7 +75,9 @@ def corpus_of(path: Path, records: Iterable[tuple[str, ...]]) -> CorpusCodes:
     records = tuple(records)
     counts = Counter(code for codes in records for code in dict.fromkeys(codes))
     if not counts:
-        remedy = "Headers name theirs in a comment, #Dx: 164889003,426783006; tables in the code column"
+        remedy = (
+            "Write codes to headers as a comment (#Dx: 164889003,426783006), or to the column code of a table"
+        )
         raise InputError(f"has no code in any of its {len(records)} records", where=path, remedy=remedy)
     return CorpusCodes(name=str(path), counts=dict(counts), records=records)
 
@@ -87,7 +89,7 @@ def _lists(table: Path) -> tuple[tuple[str, ...], ...]:
 
 
 def _codes_in(cell: object) -> tuple[str, ...]:
-    """Return the codes of a cell: a list, a number, or a text with one or more codes."""
+    """Return the codes of a cell. A cell is a list, a number, or a text with one or more codes."""
     if isinstance(cell, str):
         return tuple(canonical_code(code) for code in re.split(r"[\s,;|]+", cell) if code)
     codes = cell if isinstance(cell, list) else [] if cell is None else [cell]
@@ -111,15 +113,15 @@ def _from_table(path: Path, sources: Sequence[str]) -> CorpusCodes:
     for place, (text, *numbers) in rows(path, ["code", *chosen]):
         code = canonical_code(text)
         if code in counts:
-            problem = f"{place} counts {code} a second time"
-            raise InputError(problem, where=path, remedy="Keep one row for each code")
+            problem = f"{code} must have one row, got a second row in {place}"
+            raise InputError(problem, where=path, remedy="Merge the rows of the code")
         counts[code] = sum(_count(number, path, code) for number in numbers)
     return CorpusCodes(name=str(path), counts={code: n for code, n in counts.items() if n}, sources=chosen)
 
 
 def _statements(text: str, path: Path, place: str) -> tuple[str, ...]:
     if not re.fullmatch(rf"\{{({_LIKELIHOOD}(,|(?=\}})))*\}}", text.strip()):
-        problem = f"{place} names its statements as {text[:60]!r}"
+        problem = f"scp_codes must look like {{'NORM': 100.0}}, got {text[:60]!r} in {place}"
         raise InputError(problem, where=path, remedy="Download PTB-XL again")
     return tuple(f"scp:{name}" for name in re.findall(_LIKELIHOOD, text))
 

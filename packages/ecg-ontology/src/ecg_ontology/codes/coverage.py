@@ -1,4 +1,4 @@
-"""Coverage of a corpus: leaves without support, codes without a node, and odd targets."""
+"""Measure the coverage of a corpus: leaves without records, codes without a concept, unexpected targets."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -9,7 +9,7 @@ from ecg_ontology.ontology import Ontology
 
 
 class CodeUse(FrozenModel):
-    """Use of a code in a corpus: number of records, and reached leaves."""
+    """Use of a code in a corpus: number of records, and leaves that the code reaches."""
 
     code: str
     label: str
@@ -23,8 +23,9 @@ class RecordUse(FrozenModel):
 
     Attributes:
         without_leaf: number of records whose codes reach no leaf.
-        normal_primary: number of records with a pathology whose c* is a yielding leaf (normal sinus rhythm).
-        codes_per_record: number of records by number of codes (appendix, Table pretrain-code-histogram).
+        normal_primary: number of records with a pathology whose primary concept c* is nevertheless a yielding
+            leaf (normal sinus rhythm).
+        codes_per_record: number of records by number of codes (paper, Table pretrain-code-histogram).
     """
 
     records: int
@@ -41,10 +42,9 @@ class Coverage(FrozenModel):
         sources: columns of a table of counts that were added up.
         codes: all codes in the corpus, most frequent first.
         by_status: number of distinct codes by status.
-        leaves: number of records with a code of each leaf. For a table of counts, the sum over the leaf's
-            codes.
-        unsupported: leaves that no code in the corpus reaches.
-        records: counts that need complete records. `None` for a table of counts.
+        leaves: number of records by leaf. For a table of counts, the sum of the counts of the leaf's codes.
+        unsupported: leaves without a code in the corpus.
+        records: counts of records, or `None` for a table of counts.
     """
 
     corpus: str
@@ -62,7 +62,7 @@ def coverage_of(onto: Ontology, corpus: CorpusCodes, rule: Rule = "max-index") -
     Args:
         onto: the ontology, in the profile to use.
         corpus: result of `read_corpus`.
-        rule: rule that selects c*.
+        rule: rule that selects the primary concept c*.
 
     Example:
         >>> import ecg_ontology
@@ -112,11 +112,13 @@ def _of_records(onto: Ontology, records: Sequence[Sequence[str]], rule: Rule) ->
     yielding = [node.index for node in onto.nodes if node.yields]
     normal = {onto.families[leaf] for leaf in yielding}
     pathologies = [leaf for leaf in onto.leaves if onto.families[leaf] not in normal]
-    odd = [c in yielding and bool(row[pathologies].any()) for c, row in zip(primary.tolist(), y, strict=True)]
+    unexpected = [
+        c in yielding and bool(row[pathologies].any()) for c, row in zip(primary.tolist(), y, strict=True)
+    ]
     lengths = Counter(len(codes) for codes in records)
     return RecordUse(
         records=len(records),
         without_leaf=int((primary < 0).sum()),
-        normal_primary=sum(odd),
+        normal_primary=sum(unexpected),
         codes_per_record=dict(sorted(lengths.items())),
     )

@@ -1,1 +1,1 @@
-"""Changes to the graph: building, review sheets, decisions, label matching and differences."""
+"""Curate the graph: building, review sheets, decisions, label matching and differences."""

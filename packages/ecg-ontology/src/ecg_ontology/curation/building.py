@@ -1,4 +1,4 @@
-"""Build of a folder of sources: the bundle and the lock file."""
+"""Build the bundle and the lock file from a folder of sources."""
 
 import re
 import shutil
@@ -21,7 +21,7 @@ from ecg_ontology.graph.enumeration import lock_of, lock_text
 
 
 def packaged_sources() -> Path:
-    """Return the folder of the packaged ontology's sources, in the wheel or the checkout."""
+    """Return the folder of the packaged ontology's sources, in the installed package or in the checkout."""
     inside = Path(__file__).parents[1] / "data" / "sources"
     return inside if inside.is_dir() else Path(__file__).parents[5] / "ontology"
 
@@ -35,9 +35,9 @@ def write_sources(folder: Path) -> Path:
 
 
 def built_files(sources: Path, bundle: Path, new_version: str = "") -> dict[Path, str]:
-    """Return the texts of all built files: bundle, lock, tables, and the graph of a new version.
+    """Return the texts of all built files by path: bundle, lock, tables, and the graph of a new version.
 
-    Without `new_version`, the frozen content of the lock can't change.
+    Without `new_version`, a change of the content that the lock freezes is an error.
 
     Raises:
         SourceError: the sources can't be read, or `ecg_ontology.validate` finds an error.
@@ -45,8 +45,8 @@ def built_files(sources: Path, bundle: Path, new_version: str = "") -> dict[Path
             version, or the new version isn't higher than the frozen version.
     """
     if not sources.is_dir():
-        problem = "isn't a folder of sources"
-        raise SourceError(problem, where=sources, remedy="Name the folder that holds the graph")
+        problem = "must be a folder of sources"
+        raise SourceError(problem, where=sources, remedy="Give the folder that contains the graph")
     draft = read_source(sources)
     files: dict[Path, str] = {}
     if new_version:
@@ -65,12 +65,12 @@ def built_files(sources: Path, bundle: Path, new_version: str = "") -> dict[Path
     ]
     if errors:
         problem = f"{errors[0].message} [{errors[0].id}] ({len(errors)} errors)"
-        remedy = f"{errors[0].fix}; `ecgonto validate {sources}` lists them all"
+        remedy = f"{errors[0].fix}. `ecgonto validate {sources}` lists all errors"
         raise SourceError(problem, where=errors[0].where or sources, remedy=remedy)
     lock = lock_of(draft)
     if draft.lock is not None and not _freezes_the_same(draft.lock, lock) and not new_version:
-        problem = f"freezes version {draft.lock.version}, and would be replaced"
-        remedy = f"Add --new-version with one that is higher than {draft.lock.version}"
+        problem = f"freezes version {draft.lock.version}, but the sources have changed"
+        remedy = f"Add --new-version with a version that is higher than {draft.lock.version}"
         raise UsageError(problem, where=sources / LOCK, remedy=remedy)
     tables = {sources / name: with_version(read_text(sources / name), lock.version) for name in draft.tables}
     text = bundle_text(_of_version(draft.model_copy(update={"lock": lock})))
@@ -78,14 +78,14 @@ def built_files(sources: Path, bundle: Path, new_version: str = "") -> dict[Path
 
 
 def _of_version(draft: Draft) -> Draft:
-    """Return the draft with the draft's version in all tables."""
+    """Return the draft with its own version in all tables."""
     version = {"version": draft.header.version}
     tables = {name: head.model_copy(update=version) for name, head in draft.tables.items()}
     return draft.model_copy(update={"tables": tables})
 
 
 def _earlier(bundle: Path, draft: Draft) -> Draft | None:
-    """Return the older bundle of the same ontology. Raises `UsageError` if the path holds anything else."""
+    """Return the existing bundle at the path, or None. Raises `UsageError` for a file of another kind."""
     if not bundle.exists():
         return None
     problem = "isn't an ontology"
@@ -98,24 +98,24 @@ def _earlier(bundle: Path, draft: Draft) -> Draft | None:
 
 
 def _freezes_the_same(old: Lock, new: Lock) -> bool:
-    """Return whether two locks agree. Locks of an earlier format don't contain the routing."""
+    """Return whether two locks freeze the same content. Early locks don't contain the routing."""
     known = (old.version, old.sha256, old.yields) == (new.version, new.sha256, new.yields)
     return known and old.routing in ("", new.routing)
 
 
 def _graph_of_version(sources: Path, draft: Draft, version: str) -> dict[Path, str]:
-    """Return the text of the graph with a new version, if it has to change."""
+    """Return the text of the graph with the new version by path, or {} if it has this version."""
     old = draft.header.version
     if draft.lock is not None and version_of(version) <= version_of(draft.lock.version):
-        problem = f"{version} isn't higher than {draft.lock.version}, which is frozen"
-        raise UsageError(problem, where="--new-version", remedy="Raise one of its three numbers")
+        problem = f"must be higher than {draft.lock.version} in the lock, got {version}"
+        raise UsageError(problem, where="--new-version", remedy="Raise the major, minor or patch number")
     if old == version:
         return {}
     path = graph_file(sources)
     text, count = re.subn(rf'(owl:versionInfo ")({re.escape(old)}")', rf'\g<1>{version}"', read_text(path))
     if count != 1 or path.suffix != ".ttl":
-        remedy = f'Write owl:versionInfo "{version}" into its header yourself'
-        raise UsageError(f"can't be raised from {old!r}", where=path, remedy=remedy)
+        remedy = f'Write owl:versionInfo "{version}" into its header by hand'
+        raise UsageError(f"the version {old!r} can't be replaced automatically", where=path, remedy=remedy)
     return {path: text.replace(f"<{draft.header.iri}/{old}>", f"<{draft.header.iri}/{version}>")}
 
 
@@ -127,10 +127,13 @@ def stale_files(files: Mapping[Path, str]) -> list[Path]:
 def build(
     sources: Path, bundle: Path, new_version: str = "", *, check: bool = False
 ) -> tuple[list[Path], list[Path]]:
-    """Build bundle, lock and the files of a new version. Return all paths and the stale paths.
+    """Build the bundle, the lock and the files of a new version.
 
     Concurrent builds wait for each other. All files in the folder of sources change together. If `check`,
     nothing is written. Raises the errors of `built_files`, and `OutputError` if a file can't be written.
+
+    Returns:
+        All paths of built files, and the paths whose content was missing or different.
     """
     with nullcontext() if check or not sources.is_dir() else editing(sources):
         files = built_files(sources, bundle, new_version)

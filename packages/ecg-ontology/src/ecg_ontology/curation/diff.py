@@ -1,6 +1,6 @@
-"""Differences between two ontologies in supervision: nodes, edges, distances, routes and targets.
+"""Compare the training targets of two ontologies: nodes, edges, distances, routes and targets.
 
-Concepts are compared by IRI, so that renumbered concepts are recognised.
+Concepts are matched by IRI, so that renumbered concepts are recognised.
 
 Shapes: B records, N concepts.
 """
@@ -15,11 +15,11 @@ from ecg_ontology.graph.concepts import Concept, FrozenModel, Rule
 from ecg_ontology.ontology import Ontology
 
 TOLERANCE = 1e-12
-"""Largest total variation between equal targets, which differ only by rounding."""
+"""Maximum total variation between targets that differ only by rounding."""
 
 
 class MovedPair(FrozenModel):
-    """Pair of concepts with a changed distance."""
+    """Pair of concepts (abbreviations) with an old and a new distance."""
 
     a: str
     b: str
@@ -29,9 +29,13 @@ class MovedPair(FrozenModel):
 
 
 class ChangedCode(FrozenModel):
-    """Changed supervision of a record that has only this code. c* is "" if there is no leaf.
+    """Changed target of a record that has only this code.
 
-    `total_variation` is half the sum of absolute differences between the two soft targets, 0 … 1.
+    Attributes:
+        code: the code.
+        y: abbreviations of the leaves, before and after.
+        primary: abbreviation of the primary concept c*, before and after. "" if there is no leaf.
+        total_variation: half the sum of absolute differences between the two soft targets, from 0 to 1.
     """
 
     code: str
@@ -55,15 +59,15 @@ class Difference(FrozenModel):
 
     Attributes:
         enumeration: lines of the enumeration that were removed (``-``) or added (``+``).
-        routes: codes with changed nodes.
-        moved: pairs of concepts with a changed distance, leaf pairs first.
+        routes: codes that reach other concepts.
+        moved: pairs of concepts with a changed distance, pairs of leaves first.
         rows: concepts with a changed row of D, and therefore a changed soft target.
-        codes: codes with changed y, c* or target.
+        codes: codes with a change in y, c* or the soft target.
         yields: concepts that yield under ``most-specific`` in only one of the two ontologies.
-        texts: common concepts with changed label, text variants, translations, synonyms, definition or
-            sources.
+        texts: concepts in both ontologies with a changed label, text variant, translation, synonym,
+            definition or source.
         records: changes in the records of a corpus, or `None` without a corpus of records.
-        crosswalks: removed (``-``) and added (``+``) rows of crosswalks. They don't affect supervision.
+        crosswalks: removed (``-``) and added (``+``) rows of crosswalks. They don't affect targets.
         official: codes whose label in the official map was changed, added or removed.
     """
 
@@ -80,7 +84,7 @@ class Difference(FrozenModel):
 
     @property
     def empty(self) -> bool:
-        """Whether nothing that a model learns changed: concepts, edges, routes, targets, flags and texts."""
+        """Whether the change has no effect on training: equal concepts, edges, routes, targets and texts."""
         by_record = self.records is not None and (self.records.changed or self.records.primary_changed)
         changes = (self.enumeration, self.routes, self.codes, self.yields, self.texts, by_record)
         return not any(changes)
@@ -101,7 +105,7 @@ def compare(
         new: the ontology after the change.
         corpus: records whose targets are also compared.
         sigma: temperature of the soft targets, in edges.
-        rule: rule that selects c*.
+        rule: rule that selects the primary concept c*.
 
     Example:
         >>> import ecg_ontology
@@ -156,13 +160,13 @@ def _reached(onto: Ontology, code: str) -> frozenset[str]:
 
 
 def _moved_pairs(old: Ontology, new: Ontology) -> tuple[MovedPair, ...]:
-    """Return the pairs of common concepts with a changed distance, leaf pairs first."""
+    """Return the pairs of common concepts with a changed distance, pairs of leaves first."""
     before = {node.iri: node.index for node in old.nodes}
     common = [node for node in new.nodes if node.iri in before]
-    places = ([before[node.iri] for node in common], [node.index for node in common])
+    indices = ([before[node.iri] for node in common], [node.index for node in common])
     d_old, d_new = (
-        onto.distances[np.ix_(*[np.array(place, int)] * 2)]
-        for onto, place in zip((old, new), places, strict=True)
+        onto.distances[np.ix_(*[np.array(common_indices, int)] * 2)]
+        for onto, common_indices in zip((old, new), indices, strict=True)
     )
     pairs = [
         MovedPair(
@@ -178,7 +182,7 @@ def _moved_pairs(old: Ontology, new: Ontology) -> tuple[MovedPair, ...]:
 
 
 class _Supervised:
-    """Supervision of records under two ontologies: y [B, N], c*, and total variation of the targets [B]."""
+    """Targets of records under two ontologies: y [B, N], c*, and total variation of the soft targets [B]."""
 
     def __init__(
         self,

@@ -1,4 +1,4 @@
-"""Differences as text: the summary first, then the details."""
+"""Format differences as text: the summary first, then the details."""
 
 from collections.abc import Iterator
 
@@ -8,23 +8,25 @@ from ecg_ontology.graph.drafts import RoutingRow
 from ecg_ontology.ontology import Ontology
 
 THRESHOLD = 0.05
-"""Total variation. Codes with equal leaves and c* that change by less are counted and not listed."""
+"""Total variation below which a code with equal leaves and c* is counted instead of listed."""
 _PAIRS = 20
-"""Number of moved pairs of concepts to list."""
+"""Maximum number of pairs with a changed distance to list."""
 
 
 def difference_text(difference: Difference, threshold: float = THRESHOLD) -> str:
     """Return a difference from `ecg_ontology.compare` as text.
 
-    Codes with equal leaves and c* whose target changes by less than the threshold in total variation are
-    counted and not listed. A threshold of 0 lists everything.
+    Args:
+        difference: result of `compare`.
+        threshold: total variation below which a code with equal leaves and c* is only counted. 0 lists
+            everything.
     """
     return "\n".join(_lines(difference, threshold))
 
 
 def difference_markdown(old: Ontology, new: Ontology, difference: Difference) -> str:
-    """Return a difference for a pull request: changed rows, then their effect on supervision."""
-    before, after = _by_place(old), _by_place(new)
+    """Return a difference as Markdown for a pull request: changed rows, then their effect on targets."""
+    before, after = _by_key(old), _by_key(new)
     rows = []
     for key in sorted({**before, **after}, key=lambda key: (key[0], key[1], key[2] or "")):
         was, row = before.get(key), after.get(key)
@@ -40,7 +42,7 @@ def difference_markdown(old: Ontology, new: Ontology, difference: Difference) ->
     return "\n".join(["### Routing", "", *table, "", "### Supervision", "", *lines])
 
 
-def _by_place(onto: Ontology) -> dict[tuple[str, str, str | None], RoutingRow]:
+def _by_key(onto: Ontology) -> dict[tuple[str, str, str | None], RoutingRow]:
     rows = (*onto.draft.mappings, *onto.draft.crosswalks)
     return {(row.table, row.code, row.node): row for row in rows}
 
@@ -58,25 +60,25 @@ def _row(change: str, onto: Ontology, row: RoutingRow | None) -> str:
 
 
 def _cell(text: str) -> str:
-    """Return a text in which nothing can end the cell, open an element or mention a user."""
+    """Escape a text for a cell, so that it can't end the cell, form HTML or mention a user."""
     return plain_markdown(text).replace("@", "@\u200b")
 
 
 def _lines(difference: Difference, threshold: float) -> Iterator[str]:
     if difference.empty:
         yield "no difference in supervision"
-        yield from _besides(difference)
+        yield from _without_effect(difference)
         return
     yield _summary(difference)
     yield from difference.enumeration
-    shown = difference.moved if threshold <= 0 else difference.moved[:_PAIRS]
-    for pair in shown:
+    pairs = difference.moved if threshold <= 0 else difference.moved[:_PAIRS]
+    for pair in pairs:
         yield f"distance {pair.a} – {pair.b}: {pair.old} → {pair.new}"
-    if more := len(difference.moved) - len(shown):
+    if more := len(difference.moved) - len(pairs):
         yield f"and {more} more distances"
     lists = {
         "changed rows of D": difference.rows,
-        "yields under most-specific in one of the two alone": difference.yields,
+        "yields under most-specific in only one ontology": difference.yields,
         "changed texts": difference.texts,
         "changed routes": difference.routes,
     }
@@ -88,18 +90,18 @@ def _lines(difference: Difference, threshold: float) -> Iterator[str]:
         yield f"code {code.code}: leaves {y}, c* {primary}, total variation {code.total_variation:.4f}"
     if small := len(difference.codes) - len(listed):
         most = max(code.total_variation for code in difference.codes if code not in listed)
-        yield f"and {_are(small, 'code')} moved by at most {most:.4f}, with leaves and c* as before"
+        yield f"and {small} code{'s' * (small > 1)} changed by at most {most:.4f}, with equal leaves and c*"
     if (records := difference.records) is not None:
         yield (
-            f"records: {records.changed} of {records.records} have another target, {records.primary_changed} "
-            f"another c*; total variation mean {records.mean_total_variation:.4f}, "
-            f"max {records.max_total_variation:.4f}"
+            f"records: {records.changed} of {records.records} have another target, "
+            f"{records.primary_changed} have another c*. Total variation: "
+            f"mean {records.mean_total_variation:.4f}, max {records.max_total_variation:.4f}"
         )
-    yield from _besides(difference)
+    yield from _without_effect(difference)
 
 
-def _besides(difference: Difference) -> Iterator[str]:
-    """Yield the changes that don't affect what a model learns."""
+def _without_effect(difference: Difference) -> Iterator[str]:
+    """Yield the changes that have no effect on training."""
     yield from (f"crosswalk {line}" for line in difference.crosswalks)
     yield from (f"official label of {line}" for line in difference.official)
 

@@ -1,4 +1,4 @@
-"""Findings of all rules: rules on a draft, and comparisons of labels with concepts."""
+"""Check an ontology by all rules: rules on a draft, and comparisons of labels with concepts."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -17,13 +17,13 @@ from ecg_ontology.loading import read_draft
 from ecg_ontology.ontology import Ontology
 
 AGAINST_OTHERS: Chapter["Compared"] = Chapter("Labels")
-"""Rules that need more than the draft."""
+"""Rules that need the built ontology and the packaged draft in addition to the draft."""
 CONTRADICTED = "CCG-E501"
 
 
 @dataclass(frozen=True)
 class Compared:
-    """Subject of the rules in this chapter: a draft that can be built, and the packaged draft."""
+    """Subject of the rules in this chapter: a draft without errors in its structure."""
 
     draft: Draft
 
@@ -41,8 +41,8 @@ class Compared:
 @AGAINST_OTHERS.rule(
     CONTRADICTED,
     "A code reaches the concept that its label names",
-    why="A label that names another concept, or an absent, incomplete or past finding, would "
-    "supervise records wrongly.",
+    why="If the label names another concept, or an absent, incomplete or past finding, records would get "
+    "wrong training targets.",
     fix="Correct the concept or the label, or add --override REASON",
 )
 def _contradicted_row(compared: Compared) -> Iterator[Breach]:
@@ -50,28 +50,28 @@ def _contradicted_row(compared: Compared) -> Iterator[Breach]:
         if any(row.override for row in of_code):
             continue
         reached = [compared.draft.abbreviation(row.node or "") for row in of_code]
-        says = contradiction(compared.onto, of_code[0].label, reached, code)
+        clash = contradiction(compared.onto, of_code[0].label, reached, code)
         decided = "" if table == CURATED else _other_decision(compared, code, reached)
-        if problem := f"its label {says}" if says else decided:
-            yield breach(of_code[0], f"({of_code[0].label}) is routed to {', '.join(reached)}, and {problem}")
+        if problem := f"its label {clash}" if clash else decided:
+            yield breach(of_code[0], f"({of_code[0].label}) is routed to {', '.join(reached)}, but {problem}")
 
 
 def _judged_rows(compared: Compared) -> dict[tuple[str, str], list[RoutingRow]]:
     """Return the rows to check, by table and code.
 
-    The paper's rows are excluded. Shipped rows that the curators replaced are also excluded, because the
-    curators already know about them.
+    The paper's rows are excluded. Packaged rows that the curators replaced are also excluded, because the
+    curators have already decided on their codes.
     """
     decided = {row.code for row in compared.draft.mappings if row.table == CURATED}
     rows: dict[tuple[str, str], list[RoutingRow]] = {}
     for row in compared.draft.mappings:
         if row.node is not None and row.table != PAPER:
             rows.setdefault((row.table, row.code), []).append(row)
-    shipped = {place: _reached(compared.packaged, *place) for place in rows if place[1] in decided}
+    packaged = {key: _reached(compared.packaged, *key) for key in rows if key[1] in decided}
     return {
-        place: of_code
-        for place, of_code in rows.items()
-        if place[0] == CURATED or place not in shipped or _reached(compared.draft, *place) != shipped[place]
+        key: of_code
+        for key, of_code in rows.items()
+        if key[0] == CURATED or key not in packaged or _reached(compared.draft, *key) != packaged[key]
     }
 
 
@@ -81,7 +81,7 @@ def _reached(draft: Draft, table: str, code: str) -> set[str]:
 
 
 def _other_decision(compared: Compared, code: str, reached: list[str]) -> str:
-    """Return how the curators route a code if its row in another table reaches a leaf that they exclude."""
+    """Return how the curators route a code, or "" unless another table routes it to a leaf they exclude."""
     decided = compared.onto.route(code)
     if decided.status is Status.unknown:
         return ""
@@ -93,9 +93,9 @@ def _other_decision(compared: Compared, code: str, reached: list[str]) -> str:
 def contradiction(onto: Ontology, label: str, reached: list[str], code: str = "") -> str:
     """Return how a label contradicts the concepts of its code, or "" if it doesn't.
 
-    The label is compared with all texts of the ontology except the code's own rows. A label without a known
-    finding contradicts nothing. A code that reaches only a family can't be contradicted, because it
-    supervises nothing.
+    The label is compared with all labels in the ontology except the labels of the code itself. The result is
+    "" if the label has no known finding. It is also "" if the code reaches only a family, because such a code
+    gives no training target.
 
     Args:
         onto: ontology with the names and labels to compare with.
@@ -106,14 +106,14 @@ def contradiction(onto: Ontology, label: str, reached: list[str], code: str = ""
     Example:
         >>> import ecg_ontology
         >>> contradiction(ecg_ontology.load(), "atrial flutter", ["AF", "Rhythm"])
-        'says AFL (Atrial flutter)'
+        'names AFL (Atrial flutter)'
     """
     nodes = [onto.node(abbr) for abbr in reached]
     leaves = {node.index for node in nodes if not node.root}
     matches = [match for match in match_label(onto, label, 5, without=code) if match.score >= SURE]
     present = [match for match in matches if match.present]
     if matches and nodes and not present:
-        return f"doesn't say that it is there ({matches[0].note or matches[0].matched})"
+        return f"doesn't state a present finding ({matches[0].note or matches[0].matched})"
     words = words_of(label)
     best = [
         match
@@ -124,28 +124,28 @@ def contradiction(onto: Ontology, label: str, reached: list[str], code: str = ""
         return ""
     first = best[0]
     if first.concept is None:
-        return f"says what no concept carries ({first.matched})"
+        return f"names a finding without a concept ({first.matched})"
     incomplete = ", incomplete" if first.mention.incomplete else ""
     if first.concept.root and not incomplete and not words <= words_of(first.matched):
-        return ""  # a family mentioned incidentally contradicts none of its findings
+        return ""  # a family in a longer label doesn't contradict the findings of the family
     only = "only the family " if first.concept.root else ""
-    return f"says {only}{first.concept.abbr} ({first.matched}{incomplete})"
+    return f"names {only}{first.concept.abbr} ({first.matched}{incomplete})"
 
 
 def _agrees(onto: Ontology, match: ConceptMatch, leaves: set[int], words: frozenset[str]) -> bool:
     """Return whether a match agrees with the leaves of a code.
 
-    It agrees if its concept or a more general concept is a leaf of the code. It also agrees if the remaining
-    words of the label name such a leaf.
+    The match agrees if its concept, or a more general concept, is a leaf of the code. It also agrees if the
+    remaining words of the label name a leaf of the code.
     """
     if match.concept is None:
         return False
     wider = {concept.index for concept in onto.ancestors(match.concept.index)}
     if not match.concept.root and leaves & {match.concept.index, *wider}:
         return True
-    left = words - words_of(match.matched)
+    remaining = words - words_of(match.matched)
     return not match.mention.incomplete and any(
-        left & name <= name <= words and bool(left & name)
+        remaining & name <= name <= words and bool(remaining & name)
         for leaf in leaves
         for name in _word_sets(onto.nodes[leaf])
     )
@@ -157,10 +157,10 @@ def _word_sets(node: Concept) -> list[frozenset[str]]:
 
 
 def findings(draft: Draft, profile: Profile = "paper") -> tuple[Finding, ...]:
-    """Return the findings of all rules, or () if there are none.
+    """Return the findings of all rules.
 
-    Labels are compared if the draft can be built. Under ``curated``, the paper's deviating rows aren't used
-    and aren't reported. Raises `UsageError` if the profile is unknown.
+    Labels are compared only if the draft can be built. The profile ``curated`` doesn't use the paper's
+    deviating rows, so the findings don't include these rows. Raises `UsageError` if the profile is unknown.
     """
     of_draft = checks.findings(draft, profile)
     if any(finding.severity is Severity.error and finding.id in checks.BUILDABLE for finding in of_draft):
@@ -169,11 +169,11 @@ def findings(draft: Draft, profile: Profile = "paper") -> tuple[Finding, ...]:
 
 
 def validate(source: str | Path | None = None, profile: Profile = "paper") -> tuple[Finding, ...]:
-    """Check an ontology without building it. Return the findings of all rules, or () if there are none.
+    """Check an ontology without building it, and return the findings of all rules.
 
     Args:
         source: see `ecg_ontology.load`.
-        profile: see `ecg_ontology.load`. Under ``curated``, the paper's deviating rows aren't reported.
+        profile: see `ecg_ontology.load`. With ``curated``, the paper's deviating rows aren't reported.
 
     Example:
         >>> import ecg_ontology
