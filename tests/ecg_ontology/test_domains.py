@@ -77,8 +77,8 @@ def test_nodes_say_what_they_are_called_and_numbered():
     [
         (lambda g: g.add_edge("Asthma", "COPD", kind="cousin"), "unknown kind of relation 'cousin'"),
         (lambda g: g.add_node("Airway", index="first"), "whole number from 0, got 'first'"),
-        (lambda g: g.add_node("COPD", variants="abc"), "the variants of the node 'COPD' are one text"),
-        (lambda g: g.add_node("COPD", synonyms="abc"), "the synonyms of the node 'COPD' are one text"),
+        (lambda g: g.add_node("COPD", variants="abc"), "variants of the node 'COPD' must be a list"),
+        (lambda g: g.add_node("COPD", synonyms="abc"), "synonyms of the node 'COPD' must be a list"),
         (lambda g: g.add_node("Alone", root=False), "Alone must have one family, got none"),
         (lambda g: g.add_edge("ACO", "Tissue"), "ACO must have one family, got Tissue and Airway"),
         (lambda g: g.add_edge("Airway", "Airway"), r"no (?:root|path|concept)|related to itself|family"),
@@ -91,7 +91,7 @@ def test_a_graph_that_is_no_concept_graph_is_refused(lung, change, says):
 
 
 def test_an_undirected_graph_must_say_which_nodes_are_roots():
-    with pytest.raises(EcgError, match="does not say whether it is a root"):
+    with pytest.raises(EcgError, match="must have the attribute root"):
         draft_from_networkx(nx.Graph([(1, 2)]), IRI)
 
 

@@ -64,7 +64,7 @@ def test_an_ontology_has_a_name_wherever_it_lies(tmp_path):
         "<o> a owl:Ontology .\n<o#R> a ccg:Root ; ccg:index 0 .\n",
         encoding="utf-8",
     )
-    with pytest.raises(SourceError, match="relative to where it lies"):
+    with pytest.raises(SourceError, match="must have an absolute IRI"):
         ecg_ontology.load(path)
 
 

@@ -48,7 +48,7 @@ def candidates(*labels):
 
 def test_a_row_that_is_added_at_another_concept_is_removed_at_its_own(apply, reviewed):
     row = next(row for row in reviewed(AF) if row["node"] == "AF")
-    with pytest.raises(InputError, match=f"{AF} .* isn't what this row of the sheet was made for.*`remove`"):
+    with pytest.raises(InputError, match=f"made for another code or label than {AF} .*`remove`"):
         apply([row | {"node": "AFL", "node_label": ""} | ADDED], AF)
     [candidate] = candidates("episode on ward 7")
     apply([candidate | {"node": "AF"} | ADDED], "local:0")
@@ -67,7 +67,9 @@ def test_a_further_row_is_added_where_it_says_that_it_is_new(apply):
 def test_a_column_that_was_sorted_alone_is_noticed(apply, column):
     first, second = candidates("atrial fibrillation", "left bundle branch block")
     swapped = [first | {column: second[column]} | ADDED, second | {column: first[column]} | ADDED]
-    with pytest.raises(InputError, match=r"sheet.tsv:2: local:\d .* isn't what this row"):
+    with pytest.raises(
+        InputError, match=r"sheet.tsv:2: the row was made for another code or label than local:\d"
+    ):
         apply(swapped, "local:0")
     assert apply([first | ADDED, second], "local:0") == ["AF", "Rhythm"]
 
@@ -75,7 +77,7 @@ def test_a_column_that_was_sorted_alone_is_noticed(apply, column):
 def test_a_code_that_another_curator_added_in_the_meantime_is_not_added_beside_it(apply):
     [row] = candidates("AF/AFL episode")
     assert apply([row | {"node": "AF"} | ADDED], "local:0") == ["AF", "Rhythm"]
-    with pytest.raises(InputError, match="local:0 has a row since the sheet was made"):
+    with pytest.raises(InputError, match="local:0 got a row after the sheet was made"):
         apply([row | {"node": "AFL"} | ADDED], "local:0")
 
 

@@ -102,21 +102,24 @@ def test_a_sheet_without_a_decision_changes_nothing(apply, folder, sources):
 @pytest.mark.parametrize(
     ("cells", "says"),
     [
-        ({"decision": "keep", "reviewer": ""}, "without a reviewer"),
-        ({"decision": "keep", "date": ""}, "without a date"),
-        ({"decision": "keep", "date": "31.01.2026"}, "'31.01.2026' isn't a date"),
+        ({"decision": "keep", "reviewer": ""}, "must have a reviewer"),
+        ({"decision": "keep", "date": ""}, "must have a date, got an empty cell"),
+        ({"decision": "keep", "date": "31.01.2026"}, "must have a date, got 31.01.2026"),
         ({"decision": "yes"}, "unknown decision 'yes'"),
-        ({"decision": "", "predicate": "skos:closeMatch"}, "was edited, and the decision is empty"),
-        ({"decision": "keep", "comment": "new"}, "was edited, and the decision is keep"),
+        ({"decision": "", "predicate": "skos:closeMatch"}, "was edited, but the decision is empty"),
+        ({"decision": "keep", "comment": "new"}, "was edited, but the decision is keep"),
         ({"decision": "change", "comment": "two\nlines"}, "line break"),
         ({"decision": "add"}, "routed to AF already"),
-        ({"decision": "remove", "node": "AFL"}, "164889003 is in no row of the table base with this node"),
+        ({"decision": "remove", "node": "AFL"}, "the table base has no row of 164889003 with this node"),
         (
             {"decision": "add", "node": "AFL", "label": "sinus rhythm", "state": ""},
             "is 'atrial fibrillation' in the table",
         ),
         ({"decision": "add", "node": "Heart", "state": ""}, "no concept has the abbreviation 'Heart'"),
-        ({"decision": "add", "table": "../x", "node": "AFL", "state": ""}, "no table can be called"),
+        (
+            {"decision": "add", "table": "../x", "node": "AFL", "state": ""},
+            "the name of a table must have only letters",
+        ),
     ],
 )
 def test_a_bad_decision_is_refused_with_its_row_and_nothing_is_written(apply, folder, sources, cells, says):

@@ -95,7 +95,7 @@ def test_a_broken_turtle_file_gives_one_line_that_names_file_and_fault(revise, o
 @pytest.mark.parametrize(
     ("name", "content", "says"),
     [
-        ("empty.ttl", "", "describes no concept"),
+        ("empty.ttl", "", "must have at least one concept"),
         ("noise.ttl", "\x00\x01 not rdf", "is not RDF"),
         ("latin.ttl", b"\xff\xfe\xfa", "is not RDF"),
         ("bad.json", "{", "isn't an ontology bundle"),

@@ -49,7 +49,7 @@ def test_no_decision_adds_a_code_under_another_s_name(folder, predicate):
 
 @pytest.mark.parametrize("kind", ["add", "change", "remove"])
 def test_what_the_paper_prints_is_not_decided(folder, kind):
-    with pytest.raises(InputError, match="what the paper prints"):
+    with pytest.raises(InputError, match="it reproduces the paper"):
         apply_decisions(folder, [decision(decision=kind, table="paper", code="698252002", node="Rhythm")])
 
 

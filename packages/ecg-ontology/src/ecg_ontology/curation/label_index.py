@@ -1,6 +1,7 @@
-"""Index of labels by words. Rare words have more weight, and word order has little influence.
+"""Index labels by their words. Rare words have more weight, and word order has little influence.
 
-Languages without blanks are compared by pairs of letters. A misspelt word counts as the word it resembles.
+Labels in Chinese characters are compared by pairs of characters. A misspelt word counts as the most similar
+known word.
 """
 
 import re
@@ -38,11 +39,11 @@ _SAME = {
 _LONGER = {"mi": ("myocardial", "infarction"), "avb": ("av", "block"), "chb": ("complete", "av", "block")}
 _HAN = re.compile(r"[\u3400-\u9fff]+")
 _FUZZY = 5
-"""Least number of letters for an unknown word to be treated as misspelt."""
+"""Minimum number of letters of a word that can be treated as misspelt."""
 
 
 def parts_of(label: str) -> list[str]:
-    """Return the parts of a label with several findings, such as "AF with LBBB". [] if there is only one."""
+    """Split a label with several findings, such as "AF with LBBB". Returns [] for a label with one part."""
     parts = [part for part in _BETWEEN.split(label) if part.strip()]
     return parts if len(parts) > 1 else []
 
@@ -52,14 +53,14 @@ def words_of(text: str) -> frozenset[str]:
     words: set[str] = set()
     for word in fold(_HAN.sub(lambda han: f" {han[0]} ", text)).split():
         if _HAN.fullmatch(word):
-            words |= {word[place : place + 2] for place in range(max(1, len(word) - 1))}
+            words |= {word[start : start + 2] for start in range(max(1, len(word) - 1))}
         elif word not in _EMPTY:
             words.update(_LONGER.get(word, (_SAME.get(word, word),)))
     return frozenset(words)
 
 
 def _as_written(text: str) -> set[str]:
-    """Return the words of a text. Short words keep their case, because capitals mark abbreviations."""
+    """Return the words of a text. Short words keep their case, because they may be abbreviations."""
     words = (
         word if word.islower() else re.sub(r"(?<=[A-Z])s$", "", word) for word in re.findall(r"\w+", text)
     )
@@ -72,7 +73,7 @@ def _letters_alike(text: str, other: str) -> float:
 
 
 class LabelIndex(Generic[T]):
-    """Index that finds texts and their owners by the words shared with a label."""
+    """Index that finds texts, and the objects they belong to, by the words they share with a label."""
 
     def __init__(self, texts: Iterable[tuple[str, T]]) -> None:
         self._texts = [(text, fold(text), words_of(text), of) for text, of in texts if text.strip()]
@@ -81,37 +82,37 @@ class LabelIndex(Generic[T]):
         self._weights = [sum(self._weight[word] for word in words) for _, _, words, _ in self._texts]
         self._rare = 1 + log(len(self._texts) or 1)
         self._by_word: dict[str, list[int]] = defaultdict(list)
-        for place, (_, _, words, _) in enumerate(self._texts):
+        for number, (_, _, words, _) in enumerate(self._texts):
             for word in words:
-                self._by_word[word].append(place)
+                self._by_word[word].append(number)
         self._normal_form = lru_cache(maxsize=1 << 14)(self._nearest)
 
     def same(self, label: str) -> Iterator[tuple[float, str, T]]:
-        """Yield (1.0, text, owner) for each text that equals the label after `fold`."""
+        """Yield (1.0, text, object) for each text that equals the label after `fold`."""
         folded = fold(label)
         words = frozenset(self._normal_form(word) for word in words_of(label))
         rarest = min(words, key=lambda word: len(self._by_word.get(word, ())), default="")
-        for place in self._by_word.get(rarest, ()):
-            text, its_fold, _, of = self._texts[place]
+        for number in self._by_word.get(rarest, ()):
+            text, its_fold, _, of = self._texts[number]
             if its_fold == folded:
                 yield 1.0, text, of
 
     def near(self, label: str, least: float) -> Iterator[tuple[float, str, T]]:
-        """Yield likeness (at least `least`), text and owner of each text that shares a word."""
+        """Yield (similarity, text, object) for each text with a common word and at least this similarity."""
         folded, written = fold(label), _as_written(label)
         words = frozenset(self._normal_form(word) for word in words_of(label))
         total = sum(self._weight.get(word, self._rare) for word in words)
-        for place in sorted({place for word in words for place in self._by_word.get(word, ())}):
-            text, its_fold, its_words, of = self._texts[place]
+        for number in sorted({number for word in words for number in self._by_word.get(word, ())}):
+            text, its_fold, its_words, of = self._texts[number]
             if its_fold == folded:
                 yield 1.0, text, of
                 continue
             shared = sum(self._weight[word] for word in words & its_words)
-            alike = shared / (total + self._weights[place] - shared)
+            alike = shared / (total + self._weights[number] - shared)
             if its_words <= words and (
                 len(its_words) > 1 or len(text) > _FUZZY or _as_written(text) <= written
             ):
-                score = 0.6 + 0.38 * alike  # the label contains the whole text
+                score = 0.6 + 0.38 * alike  # the label contains all words of the text
             elif alike > least / 2:
                 score = 0.6 * alike + 0.4 * _letters_alike(folded, its_fold)
             else:
@@ -120,7 +121,7 @@ class LabelIndex(Generic[T]):
                 yield round(min(score, 0.98), 2), text, of
 
     def _nearest(self, word: str) -> str:
-        """Return the most similar known word. Known and very short words are returned unchanged."""
+        """Return the most similar known word. Known words and very short words are returned unchanged."""
         if word in self._weight or word.removesuffix("s") in self._weight:
             return word if word in self._weight else word[:-1]
         if len(word) < _FUZZY:

@@ -1,4 +1,4 @@
-"""Matching of labels with concepts. The candidates are for reviewers and never applied automatically."""
+"""Match labels with concepts. Reviewers decide on the candidates, which are never applied automatically."""
 
 from collections.abc import Sequence
 from functools import lru_cache
@@ -16,18 +16,18 @@ from ecg_ontology.ontology import Ontology
 from ecg_ontology.statements.reading import Mention, denies, has_rules, read_text
 
 LEAST = 0.4
-"""Least likeness of a candidate. Texts below it share only common words such as "atrial"."""
+"""Minimum similarity of a candidate. Less similar texts share only common words such as "atrial"."""
 LIKELY = 0.7
-"""Least likeness of a candidate if the graph has language rules and they found nothing in the text."""
+"""Minimum similarity of a candidate if the language rules found nothing in the label."""
 READ = 0.9
-"""Score of concepts found by the rules. It is lower than the score of the concept's own texts."""
+"""Score of a concept that the language rules found. A text of the concept itself has a higher score."""
 SURE = 0.7
-"""Least likeness for a part of a label to count as a separate finding."""
+"""Minimum similarity of a part of a label that counts as a separate finding."""
 EXACT, CLOSE, BROAD = "skos:exactMatch", "skos:closeMatch", "skos:broadMatch"
 
 
 class NewCode(FrozenModel):
-    """Code without a row, and its label."""
+    """Code without a row in the routing tables, its label, and its location in the user's table."""
 
     code: str
     label: str
@@ -38,12 +38,12 @@ class ConceptMatch(FrozenModel):
     """Candidate concept for a code.
 
     Attributes:
-        mention: the concept as named by the label. Its text is the text that the label resembles. Its concept
-            is `None` if the label belongs to a code that no concept represents.
-        score: likeness of the label and the concept's most similar text, 0 … 1.
-        predicate: relation from the code to the concept, as far as the words show it.
-        note: note for reviewers if the label denies or doubts the finding, names several findings, or names a
-            finding that no concept represents.
+        mention: the concept, and the text that the label resembles. The concept is `None` if the text is the
+            label of a code without a concept.
+        score: similarity of the label and the concept's most similar text, from 0 to 1.
+        predicate: relation from the code to the concept, judged by the words of the label.
+        note: note for reviewers, for example if the label denies or doubts the finding, or names several
+            findings.
     """
 
     mention: Mention
@@ -53,22 +53,22 @@ class ConceptMatch(FrozenModel):
 
     @property
     def concept(self) -> Concept | None:
-        """The concept that the label names."""
+        """The candidate concept, or `None`."""
         return self.mention.concept
 
     @property
     def matched(self) -> str:
-        """The text that names the concept."""
+        """The text that the label resembles."""
         return self.mention.text
 
     @property
     def present(self) -> bool:
-        """Whether the label states the finding as present, with any certainty."""
+        """Whether the label states that the finding is present, with any certainty."""
         return self.mention.present
 
 
 class _Text(NamedTuple):
-    """Owner of a text: a concept with the predicate for codes with this label, or an unrouted code."""
+    """Object that a text belongs to: an unrouted code, or a concept with the predicate for a match."""
 
     concept: Concept | None
     predicate: str
@@ -77,17 +77,17 @@ class _Text(NamedTuple):
 
 
 def match_label(onto: Ontology, label: str, n: int = 3, without: str = "") -> tuple[ConceptMatch, ...]:
-    """Return up to `n` candidates for a label, by language rules or else by likeness of words.
+    """Return up to `n` candidates for a label, by language rules or else by similar words.
 
-    Findings that the label states as present come first, in the label's order. Findings that are denied, past
-    or requested follow, each with a note and without a predicate. Deprecated concepts are not proposed.
-    Invisible characters are ignored.
+    Present findings come first, in the order of the label. Findings that are denied, past or requested follow
+    with a note and without a predicate. Deprecated concepts are not proposed. Invisible characters are
+    ignored.
 
     Args:
-        onto: ontology whose texts are compared.
+        onto: ontology with the texts to compare with.
         label: a finding in words, from a report or a table.
-        n: largest number of candidates.
-        without: code whose own rows are excluded, so that its label is compared with all others.
+        n: maximum number of candidates.
+        without: code whose own rows are ignored, so that its label is compared with all other labels.
 
     Example:
         >>> import ecg_ontology
@@ -120,7 +120,8 @@ def _of_mentions(mentions: Sequence[Mention]) -> tuple[ConceptMatch, ...]:
                 mention=mention,
                 score=READ,
                 predicate=_predicate(mention, len(present)),
-                note="; ".join(filter(None, notes)) or ("" if mention.concept else "no concept carries it"),
+                note="; ".join(filter(None, notes))
+                or ("" if mention.concept else "no concept represents it"),
             )
         )
     return tuple(matches)
@@ -133,7 +134,7 @@ def _predicate(mention: Mention, findings: int) -> str:
 
 
 def _of_parts(onto: Ontology, label: str, ranked: list[ConceptMatch], without: str) -> list[ConceptMatch]:
-    """Return the candidates by likeness for the label or for its parts."""
+    """Return the candidates by similarity, for the label or for its parts."""
     least = LIKELY if has_rules(onto) else LEAST
     ranked = [match for match in ranked if match.score >= least]
     parts = [_ranked(onto, part, without) for part in parts_of(label)]
@@ -182,7 +183,7 @@ def _ranked(onto: Ontology, label: str, without: str) -> list[ConceptMatch]:
 
 @lru_cache(maxsize=2)
 def _index(onto: Ontology) -> LabelIndex[_Text]:
-    """Return the index of the texts of an ontology with their owners."""
+    """Return an index of all texts of an ontology."""
     texts: list[tuple[str, _Text]] = []
     for node in onto.nodes:
         if node.deprecated:
@@ -199,7 +200,7 @@ def _index(onto: Ontology) -> LabelIndex[_Text]:
                 continue
             of = _Text(node_, BROAD if node_.root and row.predicate == EXACT else row.predicate, "", row.code)
         elif onto.route(row.code).status is Status.unrouted:
-            of = _Text(None, "", f"known as {row.code}, which no concept carries: {row.reason}", row.code)
+            of = _Text(None, "", f"the label of {row.code}, which has no concept: {row.reason}", row.code)
         else:
             continue
         texts.append((row.label, of))
@@ -230,16 +231,18 @@ def read_new_codes(path: str | Path, onto: Ontology) -> tuple[NewCode, ...]:
             continue
         first = new.setdefault(code, NewCode(code=code, label=cells["label"], place=place))
         if first.label != cells["label"]:
-            problem = f"{code} is {first.label!r} in {first.place} and {cells['label']!r} here"
+            problem = (
+                f"{code} must have one label, got {cells['label']!r}, and {first.label!r} in {first.place}"
+            )
             raise InputError(problem, where=place, remedy="Keep the right label")
     return tuple(new.values())
 
 
 def candidate_rows(onto: Ontology, codes: Sequence[NewCode], table: str, n: int = 3) -> list[dict[str, str]]:
-    """Return a review sheet of candidates. Reviewers decide ``add`` on the right candidate.
+    """Return a review sheet of candidates. Reviewers write the decision ``add`` at the right candidate.
 
-    A code without candidates gets a row without a node. The decision ``add`` with a comment on this row
-    states that no node can represent the code.
+    A code without candidates gets a row without a node. The decision ``add`` with a comment at this row means
+    that no node can represent the code.
     """
     rows = []
     for new in codes:

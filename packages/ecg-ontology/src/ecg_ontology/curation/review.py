@@ -1,4 +1,4 @@
-"""Review sheets for clinicians: all mappings with reasons and counts, and columns for decisions."""
+"""Make review sheets for clinicians: all mappings with reasons and counts, and columns for decisions."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -12,14 +12,14 @@ from ecg_ontology.graph.enumeration import sha256_of
 
 _MAPPING = ("table", "code", "label", "predicate", "node", "node_label", "regime", "justification", "comment")
 SHEET_COLUMNS = (*_MAPPING, "author", "dated", "records", "state", "decision", "reviewer", "date", "override")
-"""Columns of a review sheet. Reviewers fill in the last four. `state` shows if a sheet is out of date."""
+"""Columns of a review sheet. Reviewers fill in the last four. `state` shows whether a row is out of date."""
 DECISIONS = ("keep", "change", "remove", "add")
 
 
 def review_rows(draft: Draft, corpus: CorpusCodes | None = None) -> list[dict[str, str]]:
-    """Return a review sheet of the tables of all profiles: a row per code and node, without decisions.
+    """Return a review sheet without decisions, with a row per code and node of all tables.
 
-    If a corpus is given, ``records`` is the number of its records with the code.
+    If a corpus is given, the column ``records`` has the number of its records with the code.
     """
     return [_sheet_row(row, draft.by_iri.get(row.node or ""), corpus) for row in draft.mappings]
 
@@ -45,7 +45,7 @@ def _sheet_row(row: RoutingRow, concept: DraftConcept | None, corpus: CorpusCode
 
 
 def candidate_state(code: str, label: str) -> str:
-    """Return the state of a candidate's row, which shows whether code and label still belong together."""
+    """Return the state of a candidate's row. It changes if a reviewer edits the code or the label."""
     return sha256_of((code, label))[:8]
 
 
@@ -56,8 +56,8 @@ def write_review(out: str | Path, rows: Sequence[Mapping[str, str]]) -> Path:
     `OutputError` if the file can't be written.
     """
     if Path(out).exists():
-        problem = "is there already, perhaps with decisions"
-        raise UsageError(problem, where=out, remedy="Name a new file, or apply that one first")
+        problem = "already exists and may contain decisions"
+        raise UsageError(problem, where=out, remedy="Choose a new file, or apply the decisions first")
     columns = tuple(dict.fromkeys((*SHEET_COLUMNS, *(column for row in rows for column in row))))
     write_sheet(Path(out), columns, rows, {"decision": DECISIONS})
     return Path(out)

@@ -1,4 +1,4 @@
-"""Decisions of reviewers, applied to the routing tables: all if the result is valid, otherwise none."""
+"""Apply the decisions of reviewers to the routing tables: all decisions if the result is valid, or none."""
 
 import datetime
 import re
@@ -24,7 +24,7 @@ from ecg_ontology.graph.routing import PAPER, canonical_code, malformation
 _NEEDED = ("table", "code", "label", "predicate", "node", "comment", "decision", "reviewer", "date")
 _COMPARED = ("label", "predicate", "node_label", "regime", "justification", "comment")
 _WRITTEN = re.compile(r"[A-Za-z0-9:._~!$&'()*+,;=@%/?-]+")
-"""Characters of a CURIE."""
+"""Characters that a CURIE may contain."""
 _BROKEN = re.compile(r"[\t\n\v\f\r\x1c-\x1e\x85\u2028\u2029]")
 
 
@@ -37,7 +37,7 @@ def read_decisions(sheet: str | Path, draft: Draft) -> tuple[Decision, ...]:
 
     Raises:
         InputError: the sheet can't be read, a decision is unknown or unsigned, a row was edited without a
-            decision, or an added row belongs to another code or mapping.
+            decision, or a row was moved to another code.
     """
     stated = {(row["table"], row["code"], row["node"]): row for row in review_rows(draft)}
     routed = {code for _, code, _ in stated}
@@ -48,18 +48,20 @@ def read_decisions(sheet: str | Path, draft: Draft) -> tuple[Decision, ...]:
     decisions: dict[tuple[str, str, str], Decision] = {}
     for place, cells in rows:
         key = cells["table"], cells["code"], cells["node"]
-        kind = cells["decision"].casefold()
-        if (kind == "add" and key not in stated) or _is_candidate(cells):
-            _refuse_moved_row(cells, kind, routed, removed, place)
-        elif kind != "add":
-            _refuse_lost_edit(cells, stated.get(key), kind, place)
-        if not kind:
+        decision = cells["decision"].casefold()
+        if (decision == "add" and key not in stated) or _is_candidate(cells):
+            _refuse_moved_row(cells, decision, routed, removed, place)
+        elif decision != "add":
+            _refuse_lost_edit(cells, stated.get(key), decision, place)
+        if not decision:
             continue
         if key in decisions:
             first = decisions[key]
-            problem = f"{key[1]} to {key[2] or 'nothing'} is decided here and in {first.place}"
-            raise InputError(problem, where=place, remedy="Decide it once")
-        decisions[key] = decision_of(cells | {"decision": kind}, place)
+            problem = (
+                f"{key[1]} to {key[2] or 'nothing'} has a second decision, the first is in {first.place}"
+            )
+            raise InputError(problem, where=place, remedy="Keep a single decision")
+        decisions[key] = decision_of(cells | {"decision": decision}, place)
     return tuple(decisions.values())
 
 
@@ -68,67 +70,69 @@ def _mapping_of(cells: Mapping[str, str]) -> tuple[str, str, str]:
 
 
 def _is_candidate(cells: Mapping[str, str]) -> bool:
-    """Return whether a row comes from `ecgonto match` and still has its original code and label."""
+    """Return whether a row was written by `ecgonto match` and still has its original code and label."""
     return cells.get("state", "") == candidate_state(cells["code"], cells["label"])
 
 
 def _refuse_moved_row(
-    cells: Mapping[str, str], kind: str, routed: set[str], removed: set[tuple[str, str, str]], place: str
+    cells: Mapping[str, str], decision: str, routed: set[str], removed: set[tuple[str, str, str]], place: str
 ) -> None:
-    """Raise if an added row belongs to another code, or if the code got a row after the sheet was made."""
-    if not kind or not cells.get("state", ""):
+    """Raise if a row to add was made for another code, or if its code got a row after the sheet was made."""
+    if not decision or not cells.get("state", ""):
         return
     if _is_candidate(cells):
         if cells["code"] in routed:
-            problem = f"{cells['code']} has a row since the sheet was made"
+            problem = f"{cells['code']} got a row after the sheet was made"
             raise InputError(problem, where=place, remedy="Make a sheet of all mappings, and decide there")
     elif _mapping_of(cells) not in removed:
-        problem = f"{cells['code']} ({cells['label']}) isn't what this row of the sheet was made for"
-        remedy = "Put code and label back; to move a code, `remove` its row; for a further row, empty `state`"
+        problem = f"the row was made for another code or label than {cells['code']} ({cells['label']})"
+        remedy = "Restore them. To move a code, also `remove` its old row. For a further row, empty `state`"
         raise InputError(problem, where=place, remedy=remedy)
 
 
-def _refuse_lost_edit(cells: dict[str, str], before: dict[str, str] | None, kind: str, place: str) -> None:
-    """Raise if an edited row has no decision, or if the row changed after the sheet was made."""
+def _refuse_lost_edit(
+    cells: dict[str, str], before: dict[str, str] | None, decision: str, place: str
+) -> None:
+    """Raise if an edited row has no decision, or if the table changed after the sheet was made."""
     state = cells.get("state", "")
-    if not state and not kind:
+    if not state and not decision:
         return
     if before is None and state:
-        problem = f"{cells['code']} is in no row of the table {cells['table']} with this node"
-        remedy = "Undo the edit, and write `remove` and `add` to move a code; or make the sheet anew"
+        problem = f"the table {cells['table']} has no row of {cells['code']} with this node"
+        remedy = "Undo the edit, and move a code by `remove` and `add`. Or make a new sheet"
         raise InputError(problem, where=place, remedy=remedy)
     if before is None:
         return  # the table rejects the decision later
-    if kind and state != before["state"]:
-        problem = f"{cells['code']} to {cells['node'] or 'nothing'} was changed since the sheet was made"
-        raise InputError(problem, where=place, remedy="Make the sheet anew, and decide on the row as it is")
-    taken = ("predicate", "comment") if kind == "change" else ()
+    if decision and state != before["state"]:
+        problem = f"{cells['code']} to {cells['node'] or 'nothing'} was changed after the sheet was made"
+        raise InputError(problem, where=place, remedy="Make a new sheet, and decide on the current row")
+    taken = ("predicate", "comment") if decision == "change" else ()
     edited = [c for c in _COMPARED if c in cells and c not in taken and cells[c] != before[c].strip()]
     if edited and state == before["state"]:
-        problem = f"the {edited[0]} of {cells['code']} was edited, and the decision is {kind or 'empty'}"
+        problem = f"the {edited[0]} of {cells['code']} was edited, but the decision is {decision or 'empty'}"
         remedy = "Write `change` for predicate and comment, `remove` and `add` for more, or undo the edit"
         raise InputError(problem, where=place, remedy=remedy)
 
 
 def decision_of(cells: Mapping[str, str], place: str) -> Decision:
-    """Return the decision in a row. Raises `InputError` if it isn't signed and dated, or has line breaks."""
+    """Return the decision in a row. Raises `InputError` if it isn't signed and dated, or is malformed."""
     decision = cells["decision"]
     if decision not in DECISIONS:
-        remedy = f"Choose one of {', '.join(DECISIONS)}"
+        remedy = f"Choose from {', '.join(DECISIONS)}"
         raise InputError(f"unknown decision {decision!r}", where=place, remedy=remedy)
     if problem := bad_name(cells["reviewer"]):
         raise InputError(
-            f"the reviewer {problem}", where=place, remedy="Write the name of the person who decided"
+            f"invalid reviewer: {problem}", where=place, remedy="Write the name of the person who decided"
         )
     if not cells["reviewer"]:
         raise InputError(
-            "a decision without a reviewer", where=place, remedy="Write the name of the person who decided"
+            "a decision must have a reviewer", where=place, remedy="Write the name of the person who decided"
         )
     try:
         date = datetime.date.fromisoformat(cells["date"]).isoformat()
     except ValueError:
-        problem = f"{cells['date']!r} isn't a date" if cells["date"] else "a decision without a date"
-        raise InputError(problem, where=place, remedy="Write it as YYYY-MM-DD") from None
+        problem = f"a decision must have a date, got {cells['date'] or 'an empty cell'}"
+        raise InputError(problem, where=place, remedy="Write the date as YYYY-MM-DD") from None
     if date > (datetime.datetime.now(tz=datetime.UTC) + datetime.timedelta(days=1)).date().isoformat():
         raise InputError(
             f"the date {date} is in the future", where=place, remedy="Write the day of the decision"
@@ -137,34 +141,39 @@ def decision_of(cells: Mapping[str, str], place: str) -> Decision:
     texts = {name: cells[name] for name in names} | {"override": cells.get("override", "")}
     for name, text in texts.items():
         if _BROKEN.search(text):
-            raise InputError(f"the {name} holds a tab or a line break", where=place, remedy="Use blanks")
+            raise InputError(
+                f"the {name} must have no tab or line break", where=place, remedy="Use blanks instead"
+            )
     code = canonical_code(cells["code"])
     if problem := malformation(code):
         problem = f"{code!r} isn't a code: {problem} [CCG-E301]"
         raise InputError(problem, where=place, remedy="Correct the code")
     if decision == "add" and not _WRITTEN.fullmatch(code):
-        problem = f"{code!r} can't be abbreviated as a CURIE [CCG-E301]"
-        raise InputError(problem, where=place, remedy="Use letters and digits of ASCII")
+        problem = f"the code must have only characters of a CURIE, got {code!r} [CCG-E301]"
+        raise InputError(problem, where=place, remedy="Use ASCII letters and digits")
     return Decision(decision=decision, code=code, date=date, place=place, **texts)
 
 
 def apply_decisions(
     sources: str | Path, decisions: Sequence[Decision] | Path
 ) -> tuple[dict[Path, str], Sequence[Decision]]:
-    """Apply decisions, or a sheet of decisions, to the tables. Return the new texts and the decisions.
+    """Apply decisions, or a sheet of decisions, to the routing tables.
 
     Other processes that edit the same tables wait.
+
+    Returns:
+        The new text of each changed table, and the decisions.
 
     Raises:
         InputError: a decision changes a mapping that doesn't exist, or adds a mapping that exists.
         SourceError: the decisions break a rule. The message reports the first violation.
-        UsageError: the sources aren't a folder.
+        UsageError: `sources` isn't a folder.
         OutputError: a table can't be written.
     """
     sources = Path(sources)
     if not sources.is_dir():
-        remedy = "Name the folder of sources: a bundle holds no tables"
-        raise UsageError("isn't a folder of sources", where=sources, remedy=remedy)
+        remedy = "Give the folder of sources, because a bundle has no tables"
+        raise UsageError("must be a folder of sources", where=sources, remedy=remedy)
     with editing(sources):
         draft = read_source(sources)
         if isinstance(decisions, Path):
@@ -172,7 +181,7 @@ def apply_decisions(
         tables: dict[str, RoutingFile] = {}
         for decision in decisions:
             if decision.table == PAPER and decision.decision == "keep":
-                continue  # printed rows never change
+                continue  # the paper's rows never change
             if decision.table not in tables:
                 tables[decision.table] = RoutingFile(sources, decision.table, draft)
             tables[decision.table].apply(decision)
@@ -183,7 +192,7 @@ def apply_decisions(
 
 
 def decision_counts(decisions: Iterable[Decision]) -> str:
-    """Return the number of decisions of each kind, as text."""
+    """Return the number of decisions of each kind as text, such as "2 × keep, 1 × add"."""
     counts = Counter(decision.decision for decision in decisions)
     return ", ".join(f"{counts[kind]} × {kind}" for kind in DECISIONS if counts[kind]) or "no decision"
 
@@ -206,5 +215,5 @@ def _refuse_unsound(draft: Draft, tables: Mapping[str, RoutingFile]) -> None:
         old = {(finding.id, finding.message) for finding in errors(draft.mappings, draft.tables)}
         new = [finding for finding in new if (finding.id, finding.message) not in old]
     if new:
-        problem = f"with these decisions {new[0].message} [{new[0].id}]: nothing was written"
+        problem = f"the decisions break a rule, and nothing was written: {new[0].message} [{new[0].id}]"
         raise SourceError(problem, where=new[0].where, remedy=new[0].fix)

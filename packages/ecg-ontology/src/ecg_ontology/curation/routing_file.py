@@ -1,4 +1,4 @@
-"""Files of routing tables, edited row by row without changing other rows."""
+"""Edit files of routing tables row by row, without changing other rows."""
 
 import csv
 import io
@@ -38,7 +38,7 @@ class Decision(FrozenModel):
 
     Attributes:
         decision: ``keep``, ``change`` (predicate and comment), ``remove`` or ``add``.
-        table: table that contains the mapping, or gets it.
+        table: table of the mapping.
         code: code of the mapping.
         label: label of the code.
         node: abbreviation of the node, or "" for a code that no node can represent.
@@ -64,19 +64,19 @@ class Decision(FrozenModel):
 
 
 class RoutingFile:
-    """File of a routing table with its metadata, columns and rows, verbatim. New files are empty.
+    """File of a routing table: metadata, columns and rows. The file may not exist yet.
 
     Raises `InputError` if the name of the table is invalid.
     """
 
     def __init__(self, sources: Path, table: str, draft: Draft) -> None:
         if table == PAPER:
-            problem = "holds what the paper prints, and nobody decides that"
-            remedy = "Decide in curated; in a sheet leave the row's decision empty, or `keep`"
+            problem = "can't be edited, because it reproduces the paper"
+            remedy = "Decide in the table curated, and write `keep` or no decision in this row"
             raise InputError(problem, where=sources / "routing.paper.sssom.tsv", remedy=remedy)
         if not table.replace("-", "").replace("_", "").isalnum():
-            problem = f"no table can be called {table!r}"
-            raise InputError(problem, where=sources, remedy="Use letters and digits")
+            problem = f"the name of a table must have only letters, digits, - and _, got {table!r}"
+            raise InputError(problem, where=sources, remedy="Rename the table")
         infix = "" if table == BASE_TABLE else f".{table}"
         self.path = sources / f"routing{infix}.sssom.tsv"
         self.table = table
@@ -101,18 +101,18 @@ class RoutingFile:
         iri = SNOMED_IRIS[0] if prefix == SNOMED else code_namespace(self._iri, prefix)
         if "#curie_map:" not in self._head:
             self._head.append("#curie_map:")
-        place = self._head.index("#curie_map:") + 1
+        first = self._head.index("#curie_map:") + 1
         indent = next(
-            (re.match("#( +)", line) for line in self._head[place:] if re.match("#( +)", line)), None
+            (re.match("#( +)", line) for line in self._head[first:] if re.match("#( +)", line)), None
         )
-        self._head.insert(place, f'#{indent[1] if indent else "  "}{prefix}: "{iri}"')
+        self._head.insert(first, f'#{indent[1] if indent else "  "}{prefix}: "{iri}"')
         self._prefixes[prefix] = iri
 
     def apply(self, decision: Decision) -> None:
-        """Apply a decision. Raises `InputError` if it doesn't fit the existing mappings.
+        """Apply a decision. Raises `InputError` if the decision contradicts the existing mappings.
 
-        A new mapping to a leaf also adds a mapping to the leaf's root. The regime of the code is derived from
-        its nodes.
+        A new mapping to a leaf also adds a mapping to the root of the leaf. The regime of the code is derived
+        from its nodes.
         """
         concept = self._concept(decision)
         of_code = self._of_code(decision.code)
@@ -120,17 +120,20 @@ class RoutingFile:
         node_name = decision.node or "nothing"
         if decision.decision == "add":
             if row is not None:
-                raise InputError(f"{decision.code} is routed to {node_name} already", where=decision.place)
+                raise InputError(f"{decision.code} is already routed to {node_name}", where=decision.place)
             label = (of_code[0].get("subject_label") if of_code else "") or decision.label
             if decision.label.casefold() != label.casefold():
-                problem = f"{decision.code} is {label!r} in the table {self.table}, not {decision.label!r}"
-                remedy = "Check the code, or give it the label that it has"
+                problem = (
+                    f"{decision.code} must have the label {label!r} of the table {self.table}, "
+                    f"got {decision.label!r}"
+                )
+                remedy = "Correct the code or the label"
                 raise InputError(problem, where=decision.place, remedy=remedy)
             of_code += self._new(decision, concept, of_code)
             self._declare(decision.code)
         elif row is None:
             problem = f"no row of the table {self.table} routes {decision.code} to {node_name}"
-            remedy = "Write `add` for a new mapping, or make the sheet anew"
+            remedy = "Write `add` for a new mapping, or make a new sheet"
             raise InputError(problem, where=decision.place, remedy=remedy)
         elif decision.decision == "remove":
             of_code.remove(row)
@@ -150,7 +153,7 @@ class RoutingFile:
         of_code.sort(key=lambda row: (node := self._node(row)) is not None and node.tier is Tier.root)
 
     def _of_code(self, code: str) -> list[dict[str, str]]:
-        """Return the rows of a code. Scattered rows are moved to the first of them."""
+        """Return the rows of a code. If they aren't adjacent, they are moved to the first row."""
         groups = [rows for other, rows in self._groups if other == code]
         if not groups:
             groups = [[]]
@@ -167,14 +170,14 @@ class RoutingFile:
         return self._by_abbr.get(decision.node)
 
     def _node(self, row: dict[str, str]) -> DraftConcept | None:
-        """Return the concept that a row maps to, whatever prefix the file uses."""
+        """Return the concept that a row maps to, or None. The file may use any prefix."""
         prefix, _, local = row["object_id"].partition(":")
         return self._by_iri.get(self._bases[prefix] + local if prefix in self._bases else row["object_id"])
 
     def _new(
         self, decision: Decision, concept: DraftConcept | None, of_code: list[dict[str, str]]
     ) -> list[dict[str, str]]:
-        """Return the row of a new mapping, and a row for its root if the code has no such row."""
+        """Return the row of a new mapping, and a row for the root of its leaf if the code has no such row."""
         root = self._by_iri.get(self._families.get(concept.iri, "")) if concept else None
         predicate = decision.predicate or "skos:closeMatch"
         ends = [(concept, predicate if concept else "skos:exactMatch", decision.comment)]
@@ -198,7 +201,7 @@ class RoutingFile:
         ]
 
     def text(self) -> str:
-        """Return the text of the file."""
+        """Return the new text of the file."""
         out = io.StringIO()
         out.write("".join(f"{line}\n" for line in self._head))
         writer = csv.DictWriter(out, self._columns, restval="", delimiter="\t", lineterminator="\n")

@@ -1,4 +1,4 @@
-"""Sheets for people to fill in: delimited text, or a workbook (extra ``xlsx``)."""
+"""Write and read sheets that people fill in: delimited text, or a workbook (extra ``xlsx``)."""
 
 import csv
 from collections.abc import Mapping, Sequence
@@ -10,9 +10,9 @@ from ecg_ontology.base.workbooks import openpyxl, read_workbook
 
 ENDINGS = (".tsv", ".csv", ".xlsx")
 _LONGEST = 32_767
-"""Largest number of characters in a cell of a workbook."""
+"""Maximum number of characters in a cell of a workbook."""
 _WIDEST = 60
-"""Largest width of a workbook column, in characters."""
+"""Maximum width of a workbook column, in characters."""
 
 
 def write_sheet(
@@ -21,7 +21,7 @@ def write_sheet(
     rows: Sequence[Mapping[str, str]],
     choices: Mapping[str, Sequence[str]] | None = None,
 ) -> None:
-    """Write a sheet as text or workbook. A workbook offers the `choices` of a column in a drop-down list.
+    """Write a sheet as text or workbook. In a workbook, columns with `choices` get a drop-down list.
 
     Raises `UsageError` if the suffix is unknown, or openpyxl is not installed.
     """
@@ -39,7 +39,7 @@ def write_sheet(
 
 
 def read_sheet(path: Path, needed: Sequence[str]) -> list[tuple[str, dict[str, str]]]:
-    """Return place (``file:line``) and stripped cells by column, for each row of a sheet.
+    """Return the location (``file:line``) and the stripped cells by column of each row in a sheet.
 
     Raises `UsageError` if the suffix is unknown, or openpyxl is not installed. Raises `InputError` if the
     file can't be read, lacks a `needed` column, or has two columns with the same name.
@@ -48,16 +48,17 @@ def read_sheet(path: Path, needed: Sequence[str]) -> list[tuple[str, dict[str, s
     numbered = read_workbook(path) if path.suffix == ".xlsx" else list(lines(path, strict=True))
     header = [cell.strip() for cell in numbered[0][1]] if numbered else []
     if doubled := next((column for column in header if column and header.count(column) > 1), ""):
-        raise InputError(f"has two columns {doubled}", where=path, remedy="Keep the header as written")
+        raise InputError(f"has two columns {doubled}", where=path, remedy="Restore the original header")
     missing = [column for column in needed if column not in header]
     if missing:
         problem = f"has no column {', '.join(missing)}"
-        raise InputError(problem, where=path, remedy="Keep the header as written")
+        raise InputError(problem, where=path, remedy="Restore the original header")
     rows = []
     for number, line in numbered[1:]:
         if any(cell.strip() for cell in line):
             if len(line) > len(header):
-                raise InputError("the row has more cells than the header", where=f"{path}:{number}")
+                problem = f"must have {len(header)} cells like the header, got {len(line)}"
+                raise InputError(problem, where=f"{path}:{number}")
             cells = [unguarded(cell.strip()) for cell in line] + [""] * (len(header) - len(line))
             rows.append((f"{path}:{number}", dict(zip(header, cells, strict=True))))
     return rows
@@ -65,7 +66,8 @@ def read_sheet(path: Path, needed: Sequence[str]) -> list[tuple[str, dict[str, s
 
 def _refuse_other_endings(path: Path) -> None:
     if path.suffix not in ENDINGS:
-        raise UsageError("isn't a table", where=path, remedy=f"Choose one of {', '.join(ENDINGS)}")
+        problem = f"must end in {', '.join(ENDINGS[:-1])} or {ENDINGS[-1]}"
+        raise UsageError(problem, where=path, remedy="Choose another file name")
 
 
 def _write_workbook(
@@ -77,25 +79,25 @@ def _write_workbook(
     for row in rows:
         for column, text in row.items():
             if len(text) > _LONGEST:
-                problem = f"a {column} of {len(text)} letters is longer than a cell can be"
+                problem = f"a cell must have at most {_LONGEST:,} letters, got {len(text):,} in {column}"
                 raise UsageError(problem, where=path.name, remedy="Use .tsv or .csv")
     book = openpyxl().Workbook()
     sheet = book.active
     header = dict(zip(columns, columns, strict=True))
     for number, row in enumerate((header, *rows), start=1):
-        for place, column in enumerate(columns, start=1):
-            cell = sheet.cell(number, place, row.get(column, ""))
+        for index, column in enumerate(columns, start=1):
+            cell = sheet.cell(number, index, row.get(column, ""))
             cell.data_type, cell.number_format = "s", "@"  # keep digits and "=" as text
     from openpyxl.styles import Alignment, Font
     from openpyxl.utils import get_column_letter
     from openpyxl.worksheet.datavalidation import DataValidation
 
-    for place, column in enumerate(columns, start=1):
-        letter = get_column_letter(place)
+    for index, column in enumerate(columns, start=1):
+        letter = get_column_letter(index)
         longest = max((len(row.get(column, "")) for row in rows), default=0)
         sheet.column_dimensions[letter].width = min(_WIDEST, max(longest, len(column)) + 2)
-        sheet.cell(1, place).font = Font(bold=True)
-        for row in sheet.iter_rows(min_row=2, min_col=place, max_col=place):
+        sheet.cell(1, index).font = Font(bold=True)
+        for row in sheet.iter_rows(min_row=2, min_col=index, max_col=index):
             row[0].alignment = Alignment(wrap_text=longest > _WIDEST, vertical="top")
         if column in choices:
             rule = DataValidation(type="list", formula1=f'"{",".join(choices[column])}"', allow_blank=True)

@@ -1,1 +1,1 @@
-"""Files of the graph, read and written: bundle, Turtle and RDF, SSSOM, OBO, networkx."""
+"""Read and write files of the graph: bundle, Turtle and RDF, SSSOM, OBO, networkx."""

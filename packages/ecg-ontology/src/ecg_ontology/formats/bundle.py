@@ -1,7 +1,7 @@
-"""Bundle: a draft as a single JSON file with a hash of its bytes. The wheel and run folders contain bundles.
+"""Read and write bundles. A bundle is a draft in a single JSON file with a hash of its bytes.
 
 The first field is the SHA-256 of the file without this field and the final newline. The hash covers the bytes
-and not the parsed draft, so that versions with more or fewer fields can read the bundle.
+and not the parsed draft, so that program versions with more or fewer fields can verify the bundle.
 """
 
 import hashlib
@@ -19,7 +19,8 @@ _HASH = "bundle_sha256"
 BUNDLE_MARK = f'"{_HASH}"'.encode()
 _STATED = re.compile(rb'\s*\{\s*"bundle_sha256"\s*:\s*"([0-9a-f]{64})"\s*,')
 _NOT_CONTENT = {"place", "node_label"}
-"""Fields that describe the source files and not the ontology: places, and node labels as written in rows."""
+"""Fields that describe the source files and not the ontology: locations, and node labels as written in
+rows."""
 _LISTS = ("concepts", "relations", "mappings", "crosswalks", "misstatements")
 _EXCLUDED: dict[str, Any] = {
     **{field: {"__all__": _NOT_CONTENT} for field in _LISTS},
@@ -46,8 +47,8 @@ def read_bundle(path: Path) -> Draft:
         remedy = "Write a bundle with `ecgonto build` or `ecgonto export OUT.json`"
         raise SourceError(problem, where=path, remedy=remedy) from error
     if not stated or stated[1].decode() != _sha256(content.removesuffix(b"\n")):
-        problem = f"was changed since it was written: its {_HASH} is not that of its content"
-        remedy = "Put back the file as it was, or change the sources and build it anew"
+        problem = f"was changed after it was written: {_HASH} doesn't match the content"
+        remedy = "Restore the file, or change the sources and build the bundle again"
         raise SourceError(problem, where=path, remedy=remedy)
     return draft
 
@@ -59,7 +60,7 @@ def bundle_text(draft: Draft) -> str:
 
 
 def bundle_sha256(draft: Draft) -> str:
-    """Return the SHA-256 of a bundle's content, including labels, texts, flags and routing."""
+    """Return the SHA-256 of the content of a draft's bundle, including labels, texts, flags and routing."""
     return _sha256(_content(draft).encode())
 
 

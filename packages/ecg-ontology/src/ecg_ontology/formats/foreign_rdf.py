@@ -1,4 +1,4 @@
-"""Foreign vocabularies as drafts: hierarchies in SKOS or of OWL classes."""
+"""Convert foreign vocabularies to drafts: hierarchies in SKOS or of OWL classes."""
 
 import re
 from pathlib import Path
@@ -15,9 +15,9 @@ _LABELS = (SKOS.prefLabel, RDFS.label)
 
 
 def foreign_draft(graph: rdflib.Graph, path: Path) -> Draft | None:
-    """Return a draft of a graph's hierarchy by ``skos:broader``, ``skos:narrower`` or ``rdfs:subClassOf``.
+    """Convert a hierarchy by ``skos:broader``, ``skos:narrower`` or ``rdfs:subClassOf`` to a draft.
 
-    Concepts without a parent are families. Indices are in the order of the IRIs, families first. Return
+    Concepts without a parent become families. Indices follow the order of the IRIs, families first. Returns
     `None` if the graph has no such hierarchy.
     """
     kinds = {*graph.subjects(RDF.type, SKOS.Concept), *graph.subjects(RDF.type, OWL.Class)}

@@ -1,4 +1,4 @@
-"""Graphs of networkx as drafts, for any domain.
+"""Convert networkx graphs of any domain to drafts.
 
 The families can form a ring, as in the cardiac graph, or be unconnected. Within a family, any hierarchy is
 allowed, including findings with several parents.
@@ -24,37 +24,41 @@ _IS_A = {"", "is_a", "isa", "is a"}
 def draft_from_networkx(
     graph: "nx.Graph[Any]", iri: str, *, title: str = "", version: str = "0.1.0", licence: str = ""
 ) -> Draft:
-    """Return a draft of a networkx graph.
+    """Convert a networkx graph to a draft.
 
-    Nodes become concepts. All node attributes are optional: ``label`` and ``abbr`` (default: the node as
-    text), ``index`` (default: roots first, then node order), ``iri``, ``variants`` and ``synonyms`` (lists of
-    texts), and ``root`` (default in a directed graph: the node has no parent; required in an undirected
-    graph).
+    Nodes become concepts. They may have these attributes:
+
+    - ``label`` and ``abbr``: by default the node as text.
+    - ``index``: by default roots first, then the order of the nodes.
+    - ``iri``: by default ``<iri>#<abbr>``.
+    - ``variants`` and ``synonyms``: lists of strings.
+    - ``root``: whether the concept is a family. In a directed graph, by default the nodes without a parent
+      are families. In an undirected graph, the attribute is required.
 
     An edge may have the attribute ``kind``: a name of `Kind`, or ``is_a``. In a directed graph, edges without
-    a kind are ``is_a`` and point to the parent. In an undirected graph, they join a finding to its family,
-    families in a ring, and findings as siblings.
+    a kind are ``is_a`` and point to the parent. In an undirected graph, an edge without a kind joins a
+    finding to its family, two families in the ring, or two findings as siblings.
 
     Args:
         graph: nodes and edges of the ontology.
-        iri: name of the ontology. Concepts are named ``<iri>#<abbr>``.
-        title: title of a single line. The default is the end of `iri`.
+        iri: IRI of the ontology.
+        title: title in a single line. The default is the last part of `iri`.
         version: ``major.minor.patch``.
         licence: IRI of the licence.
 
     Raises:
-        UsageError: an attribute of a node or an edge can't be read.
+        UsageError: an attribute of a node or an edge is invalid.
     """
     if not re.match(r"[A-Za-z][\w+.-]*:\S+$", iri):
         raise UsageError(
             f"the name of the ontology must be an IRI, got {iri!r}",
-            remedy="Name the ontology, as https://example.org/lung",
+            remedy="Choose an IRI such as https://example.org/lung",
         )
     if not re.fullmatch(SEMVER, version):
         raise UsageError(f"a version must have three numbers such as 1.2.0, got {version!r}")
     above = {node: list(_above(graph, node)) for node in graph}
     roots = [node for node, data in graph.nodes(data=True) if _is_root(graph, node, data, above)]
-    order = {node: place for place, node in enumerate([*roots, *(n for n in graph if n not in set(roots))])}
+    order = {node: rank for rank, node in enumerate([*roots, *(n for n in graph if n not in set(roots))])}
     tiers = {node: Tier.root if node in set(roots) else Tier.leaf for node in graph}
     concepts = {node: _concept(node, graph.nodes[node], iri, tiers[node], order[node]) for node in graph}
     title = title or iri.rstrip("/#").rpartition("/")[2]
@@ -70,13 +74,13 @@ def draft_from_networkx(
 
 
 def _kind(data: dict[str, Any]) -> Kind | None:
-    """Return the kind of an edge, or `None` if it is IS_A or isn't stated."""
+    """Return the kind of an edge, or `None` for IS_A and for an edge without a kind."""
     name = str(data.get("kind", "")).casefold()
     if name in _IS_A:
         return None
     if name not in KINDS:
         names = ", ".join(("is_a", *(kind.value for kind in Kind)))
-        raise UsageError(f"unknown kind of relation {data['kind']!r}", remedy=f"Choose one of {names}")
+        raise UsageError(f"unknown kind of relation {data['kind']!r}", remedy=f"Choose from {names}")
     return KINDS[name]
 
 
@@ -92,15 +96,15 @@ def _is_root(
     graph: "nx.Graph[Any]", node: Hashable, data: dict[str, Any], above: dict[Any, list[Any]]
 ) -> bool:
     if "root" not in data and not graph.is_directed():
-        problem = f"the node {node!r} does not say whether it is a root"
-        remedy = "Give every node of an undirected graph root=True or root=False, or use a DiGraph"
+        problem = f"the node {node!r} must have the attribute root, because the graph is undirected"
+        remedy = "Set root=True or root=False for every node, or use a DiGraph"
         raise UsageError(problem, remedy=remedy)
     return bool(data.get("root", not above[node]))
 
 
-def _concept(node: Hashable, data: dict[str, Any], iri: str, tier: Tier, place: int) -> DraftConcept:
+def _concept(node: Hashable, data: dict[str, Any], iri: str, tier: Tier, rank: int) -> DraftConcept:
     abbr = str(data.get("abbr", node))
-    index = data.get("index", place)
+    index = data.get("index", rank)
     if isinstance(index, bool) or not isinstance(index, int):
         raise UsageError(f"the index of node {node!r} must be a whole number from 0, got {index!r}")
     return DraftConcept(
@@ -117,8 +121,8 @@ def _concept(node: Hashable, data: dict[str, Any], iri: str, tier: Tier, place: 
 def _texts(node: Hashable, data: dict[str, Any], name: str) -> tuple[str, ...]:
     texts = data.get(name, ())
     if isinstance(texts, str):
-        problem = f"the {name} of the node {node!r} are one text"
-        raise UsageError(problem, remedy="Give a list of texts")
+        problem = f"{name} of the node {node!r} must be a list, got a string"
+        raise UsageError(problem, remedy="Give a list of strings")
     return tuple(sorted(map(str, texts)))
 
 
@@ -133,7 +137,7 @@ def _edges(
         elif kind is None:
             kind = (Kind.sibling, Kind.family, Kind.ring)[(a in tops) + (b in tops)]
         if kind is Kind.family and a in tops and not graph.is_directed():
-            a, b = b, a  # noqa: PLW2901 - an undirected edge has no first end
+            a, b = b, a  # noqa: PLW2901 - an undirected edge may list the root first
         yield kind, a, b
         if kind.symmetric:
             yield kind, b, a

@@ -1,4 +1,4 @@
-"""RDF files on disk: their triples, and the line numbers of statements."""
+"""Read RDF files: their triples, and the line numbers of statements."""
 
 import logging
 import re
@@ -34,7 +34,7 @@ def parse(path: Path) -> rdflib.Graph:
         raise SourceError(f"cannot be read ({error.strerror})", where=path) from error
     except Exception as error:
         reason = " ".join(str(error).split())
-        if syntax_error := _BAD_SYNTAX.match(reason):  # bytes of the file follow
+        if syntax_error := _BAD_SYNTAX.match(reason):  # the rest of the message is content of the file
             reason = "line {}: {}".format(*syntax_error.groups())
         raise SourceError(f"is not RDF in {form}: {reason[:200]}", where=path) from error
     finally:
@@ -43,7 +43,7 @@ def parse(path: Path) -> rdflib.Graph:
 
 
 class SourceLines:
-    """Line numbers of statements in a Turtle file, found by layout because RDF parsers don't keep them."""
+    """Line numbers of statements in a Turtle file. RDF parsers don't keep them, so the layout is searched."""
 
     def __init__(self, path: Path) -> None:
         self._name = path.name
@@ -60,6 +60,6 @@ class SourceLines:
                 self._lines.setdefault((subject, statement[1]), number)
 
     def of(self, subject: Node, word: str = "") -> str:
-        """Return ``file:line`` of a statement, or else of its subject's entry, or else only the file."""
+        """Return ``file:line`` of a statement or of its subject, or only the file if the line is unknown."""
         number = self._lines.get((str(subject), word)) or self._lines.get((str(subject), ""))
         return f"{self._name}:{number}" if number else self._name

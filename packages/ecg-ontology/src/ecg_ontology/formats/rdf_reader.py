@@ -1,4 +1,4 @@
-"""Reader of RDF files as drafts. Statements without a field in a draft are preserved."""
+"""Read RDF files as drafts. Statements that have no field in a draft are preserved."""
 
 import logging
 import re
@@ -34,12 +34,12 @@ logger = logging.getLogger(__name__)
 CCG = rdflib.Namespace(SCHEMA)
 Node = rdflib.term.Node
 Values = dict[Node, list[Node]]
-"""Statements about a subject: objects by predicate."""
+"""Statements about a subject, as lists of objects by predicate."""
 _PREFIXED = rdflib.Graph()
 _PREFIXED.bind("ccg", CCG)
 _KINDS = {CCG[kind] for kind in Kind}
 _OF_CONCEPT = {*_KINDS, CCG["index"], CCG["yields"], CCG["eitherParent"], SKOS.notation, OWL.deprecated}
-"""Predicates with a single value in a draft, in a normalised form. Other spellings aren't preserved."""
+"""Predicates with a single normalised value in a draft. The original spelling isn't preserved."""
 _CLASSES = {CCG[name] for name in (*Tier, "Concept")}
 _BOOLEANS = {"true": True, "1": True, "false": False, "0": False}
 
@@ -61,7 +61,7 @@ def read_errata(path: Path) -> tuple[Erratum, ...]:
 
 
 class _Reading:
-    """Reading of a file's triples into a draft. Triples that aren't understood are kept unchanged."""
+    """Conversion of the triples in a file to a draft. Unknown triples are kept unchanged."""
 
     def __init__(self, path: Path) -> None:
         self.graph = parse(path)
@@ -74,13 +74,13 @@ class _Reading:
 
     def draft(self) -> Draft:
         for imported in sorted(map(str, self.graph.objects(None, OWL.imports))):
-            logger.warning("%s: owl:imports <%s> isn't followed; only this file is read", self.path, imported)
+            logger.warning("%s: owl:imports <%s> is ignored, only this file is read", self.path, imported)
         concepts = {subject for subject, values in self.subjects.items() if _is_concept(values)}
         if not concepts and (draft := foreign_draft(self.graph, self.path)) is not None:
             return draft
         if not concepts:
-            remedy = f"State nodes of the classes Root and Leaf of the vocabulary {SCHEMA}"
-            raise SourceError("describes no concept", where=self.path, remedy=remedy)
+            remedy = f"Add nodes of the classes Root and Leaf of the vocabulary {SCHEMA}"
+            raise SourceError("must have at least one concept", where=self.path, remedy=remedy)
         header = self._header()
         read = [self._concept(iri, self.subjects[iri]) for iri in concepts]
         relations = [edge for subject in self.subjects for edge in self._relations(subject, header.iri)]
@@ -97,32 +97,32 @@ class _Reading:
         iris = [s for s, values in self.subjects.items() if OWL.Ontology in values[RDF.type]]
         if not iris:
             problem = "has no owl:Ontology header"
-            raise SourceError(problem, where=self.path, remedy="Name the ontology and its version")
+            raise SourceError(problem, where=self.path, remedy="Add a header with the IRI and the version")
         if len(iris) > 1 or not isinstance(iris[0], URIRef):
             names = ", ".join(sorted(map(str, iris)))
-            problem = f"should name one owl:Ontology by an IRI and names {names}"
-            raise SourceError(problem, where=self.path, remedy="Keep one")
+            problem = f"must have one owl:Ontology with an IRI, got {names}"
+            raise SourceError(problem, where=self.path, remedy="Keep a single header")
         iri, values = iris[0], self.subjects[iris[0]]
         if str(iri).startswith("file:"):
-            problem = "names itself relative to where it lies: in another folder it would be another ontology"
-            raise SourceError(problem, where=self.path, remedy="State an IRI in full, or @base")
-        version = self._one(iri, OWL.versionInfo) or "0.0.0"
+            problem = "must have an absolute IRI, because a relative IRI would change with the folder"
+            raise SourceError(problem, where=self.path, remedy="Write the complete IRI, or @base")
+        version = self._single_value(iri, OWL.versionInfo) or "0.0.0"
         for stated in map(str, values[OWL.versionIRI]):
             if stated.startswith(f"{iri}/") and stated != f"{iri}/{version}":
-                problem = f"has the versionIRI {stated} and the versionInfo {version!r}"
+                problem = f"has contradicting versions: versionIRI {stated}, versionInfo {version!r}"
                 self._misstate(iri, problem, OWL.versionIRI)
         return OntologyHeader(
             iri=str(iri),
             version=version,
             title=self._english(iri, DCTERMS.title),
-            licence=self._one(iri, DCTERMS.license),
+            licence=self._single_value(iri, DCTERMS.license),
             creators=_sorted(values[DCTERMS.creator]),
             provenance=_sorted(values[DCTERMS.provenance]),
             unreviewed=_sorted(values[CCG["unreviewed"]]),
         )
 
     def _concept(self, iri: Node, values: Values) -> DraftConcept:
-        index = self._one(iri, CCG["index"])
+        index = self._single_value(iri, CCG["index"])
         tiers = [tier for tier in Tier if CCG[tier] in values[RDF.type]]
         if len(tiers) > 1:
             self._misstate(iri, "is both a ccg:Root and a ccg:Leaf")
@@ -133,7 +133,7 @@ class _Reading:
         return DraftConcept(
             iri=str(iri),
             index=int(index) if is_whole else None,
-            abbr=self._one(iri, SKOS.notation),
+            abbr=self._single_value(iri, SKOS.notation),
             translations=_variants([label for label in values[SKOS.prefLabel] if not _is_english(label)]),
             label=self._english(iri, SKOS.prefLabel),
             synonyms=_variants(values[SKOS.altLabel]),
@@ -148,7 +148,7 @@ class _Reading:
         )
 
     def _relations(self, subject: Node, header: str) -> list[DraftRelation]:
-        """Return the edges from a subject. Record a misstatement for each `ccg:` term invalid there."""
+        """Return the edges from a subject, and record a misstatement for each misplaced `ccg:` term."""
         values = self.subjects[subject]
         if str(subject).startswith(SCHEMA) and not _is_concept(values):
             return []
@@ -157,7 +157,7 @@ class _Reading:
             understood |= {CCG["index"], CCG["textVariant"], CCG["yields"], CCG["eitherParent"]}
         for predicate in [name for name, ends in values.items() if ends and name not in understood]:
             if str(predicate).startswith(SCHEMA):
-                problem = f"states {_short(predicate)}, which means nothing there"
+                problem = f"states {_short(predicate)}, which has no meaning there"
                 self._misstate(subject, problem, predicate)
         return [
             DraftRelation(
@@ -168,10 +168,10 @@ class _Reading:
             for end in values[CCG[kind]]
         ]
 
-    def _one(self, subject: Node, predicate: URIRef) -> str:
-        """Return the only value, or the first in text order.
+    def _single_value(self, subject: Node, predicate: URIRef) -> str:
+        """Return the value of a predicate, or "".
 
-        Record a misstatement if there are several values.
+        If there are several values, return the first in alphabetical order and record a misstatement.
         """
         texts = sorted({str(value) for value in self.subjects[subject][predicate]})
         if len(texts) > 1:
@@ -180,9 +180,9 @@ class _Reading:
         return texts[0] if texts else ""
 
     def _english(self, subject: Node, predicate: URIRef) -> str:
-        """Return the English text, or else the text without a language.
+        """Return the English text, or else the text without a language, or "".
 
-        Record a misstatement if a language has two texts.
+        If a language has two texts, record a misstatement.
         """
         by_language: dict[str, list[str]] = defaultdict(list)
         for value in self.subjects[subject][predicate]:
@@ -198,10 +198,10 @@ class _Reading:
         return next((min(by_language[tag]) for tag in (*english, "") if tag in by_language), "")
 
     def _boolean(self, subject: Node, predicate: URIRef) -> bool:
-        """Return whether the value is true. A missing value is false. Other words are misstatements."""
+        """Return whether the value is true. A missing value is false. Other values are misstatements."""
         stated = {str(value) for value in self.subjects[subject][predicate]}
-        if strange := sorted(stated - _BOOLEANS.keys()):
-            self._misstate(subject, f"has {_short(predicate)} {strange[0]!r}, not true or false", predicate)
+        if invalid := sorted(stated - _BOOLEANS.keys()):
+            self._misstate(subject, f"has {_short(predicate)} {invalid[0]!r}, not true or false", predicate)
         booleans = {_BOOLEANS[text] for text in stated & _BOOLEANS.keys()}
         if len(booleans) > 1:
             self._misstate(subject, f"has {_short(predicate)} true and false", predicate)
@@ -213,7 +213,7 @@ class _Reading:
         self.misstatements.append(Misstatement(subject=str(subject), problem=problem, place=place))
 
     def _left(self, draft: Draft, concepts: set[Node]) -> tuple[ForeignStatement, ...]:
-        """Return the statements that the draft neither states nor implies, in a fixed order."""
+        """Return the statements that the draft neither contains nor implies, in a fixed order."""
         stated = {*statements(draft), *(_terms(triple) for triple in derived(draft) | schema())}
         iri, rest = draft.header.iri, []
         for subject, predicate, end in self.graph:
@@ -223,14 +223,13 @@ class _Reading:
             taken |= predicate == RDF.type and end in _CLASSES
             if not taken and _terms((subject, predicate, end)) not in stated:
                 rest.append((subject, predicate, end))
-        # A preserved text replaces the text that would be written with another language tag. If the file
-        # states both, both are kept.
+        # A preserved text replaces the same text with another language tag. If the file has both, keep both.
         for subject, predicate, end in rest.copy():
             for language in (None, "en") if isinstance(end, Literal) else ():
                 twin = (subject, predicate, Literal(str(end), lang=language))
                 rest += [twin] if twin in self.graph else []
         if any(isinstance(node, rdflib.BNode) for triple in rest for node in triple):
-            graph = rdflib.Graph()  # blank nodes get the same names in every read
+            graph = rdflib.Graph()  # to give blank nodes the same names in every read
             graph += rest
             rest = list(to_canonical_graph(graph))
         terms = sorted({*map(_terms, rest)})

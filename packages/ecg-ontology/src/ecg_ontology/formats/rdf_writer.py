@@ -1,4 +1,4 @@
-"""Writer of drafts as RDF in any format, converted from the canonical Turtle of `turtle`."""
+"""Write drafts as RDF in any format, converted from the canonical Turtle of `turtle`."""
 
 from functools import cache
 
@@ -20,16 +20,16 @@ _VOCABULARY = {
     OWL.Class: (SKOS.Concept, SKOS.ConceptScheme),
     OWL.ObjectProperty: (SKOS.inScheme, SKOS.topConceptOf, SKOS.hasTopConcept, SKOS.broader),
 }
-"""Declarations that OWL 2 DL requires for foreign terms that every graph uses."""
+"""Foreign terms in every graph, by the type that OWL 2 DL requires to be declared."""
 Triple = tuple[rdflib.term.Node, rdflib.term.Node, rdflib.term.Node]
 
 
 def rdf_text(draft: Draft, suffix: str) -> str:
-    """Return the graph of `draft` without routing as text, in the format of a file suffix.
+    """Return the graph of a draft as text, without routing, in the format of a file suffix.
 
     ``.ttl`` is the canonical form that curators edit. ``.owl`` and ``.rdf`` are XML. ``.nt`` has sorted
-    lines. All formats but ``.ttl`` include the statements of `derived`. Raises `SourceError` if XML can't
-    represent a text.
+    lines. All formats except ``.ttl`` include the statements of `derived`. Raises `SourceError` if XML can't
+    represent a character.
     """
     text = turtle_text(draft)
     if suffix == ".ttl":
@@ -40,20 +40,23 @@ def rdf_text(draft: Draft, suffix: str) -> str:
         graph.add(triple)
     if RDF_FORMATS[suffix] == "xml" and (char := XML_FORBIDS.search(text)):
         line = text[: char.start()].rpartition("\n")[2] + char[0] + text[char.end() :].partition("\n")[0]
-        problem = f"XML can't hold the character U+{ord(char[0]):04X} of {line.strip()[:80]!r}"
+        problem = f"XML can't represent the character U+{ord(char[0]):04X} in {line.strip()[:80]!r}"
         raise SourceError(problem, where=draft.header.iri, remedy="Remove it, or export .ttl or .nt")
     done = graph.serialize(format=RDF_FORMATS[suffix])
-    # `splitlines` would split at U+2028, which may occur within a literal of N-Triples.
+    # `splitlines` would split at U+2028, which literals of N-Triples may contain.
     return "".join(sorted(f"{line}\n" for line in done.split("\n") if line)) if suffix == ".nt" else done
 
 
 def derived(draft: Draft) -> set[Triple]:
-    """Return derived statements for other programs: labels, individuals, a scheme."""
+    """Return statements for other programs that follow from the draft: labels, individuals, a scheme."""
     scheme = rdflib.URIRef(scheme_iri(draft.header))
     triples: set[Triple] = {(word, RDF.type, kind) for kind, words in _VOCABULARY.items() for word in words}
     triples.add((scheme, RDF.type, SKOS.ConceptScheme))
     above: dict[str, list[str]] = {}
-    for kind in (Kind.family, Kind.subtype_of):  # subtypes are below their parents and not their family
+    for kind in (
+        Kind.family,
+        Kind.subtype_of,
+    ):  # the broader concept of a subtype is its parent, not its family
         ends: dict[str, list[str]] = {}
         for relation in draft.relations:
             if relation.kind is kind:
@@ -74,14 +77,14 @@ def derived(draft: Draft) -> set[Triple]:
 
 @cache
 def schema() -> frozenset[Triple]:
-    """Return the statements about the vocabulary itself, which are the same in every graph."""
+    """Return the statements about the vocabulary itself. They are the same in every graph."""
     graph = rdflib.Graph()
     graph.parse(data=schema_text(), format="turtle")
     return frozenset(graph)
 
 
 def term(node: rdflib.term.Node) -> str:
-    """Return a node in N-Triples."""
+    """Return a node in the syntax of N-Triples."""
     if isinstance(node, rdflib.Literal):
         text = literal_text(str(node))
         if node.language:
