@@ -52,7 +52,7 @@ def test_a_lock_that_says_a_thing_twice_is_refused(folder, key):
     text = lock.read_text(encoding="utf-8")
     line = next(line for line in text.splitlines() if line.startswith(f"{key}\t"))
     lock.write_text(f"{text}{line}\n", encoding="utf-8")
-    with pytest.raises(SourceError, match=r"enumeration lock: it names no version and sha256, or two"):
+    with pytest.raises(SourceError, match=r"must have one version, one sha256"):
         ecg_ontology.load(folder)
 
 

@@ -197,5 +197,5 @@ def test_any_string_gets_an_answer(onto, text):
     ("written", "code"), [("icd9cm:42731", "icd9cm:427.31"), ("icd10cm:I4891", "icd10cm:I48.91")]
 )
 def test_a_code_of_icd_is_known_without_its_point(onto, written, code):
-    assert onto.route(code).notes[0].startswith("in no routing table: crosswalk.icd")
+    assert onto.route(code).notes[0].startswith("in no routing table. crosswalk.icd")
     assert onto.route(written) == onto.route(code)

@@ -85,7 +85,7 @@ EXAMPLES = {
         ),
     },
     "SourceError": {
-        "graph.ttl: is not there. Give a folder of sources, .ttl": lambda: ecg_ontology.load("graph.ttl")
+        "graph.ttl: doesn't exist. Give a folder of sources, .ttl": lambda: ecg_ontology.load("graph.ttl")
     },
     "CorpusError": {
         "no corpus at corpu. Run marecg prepare RECORDS --out corpu.": lambda: Corpus.open("corpu"),

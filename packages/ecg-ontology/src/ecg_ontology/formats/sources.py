@@ -1,4 +1,4 @@
-"""Sources as drafts: an RDF graph, a folder with a graph and its tables, or a bundle."""
+"""Read sources as drafts: an RDF graph, a folder with a graph and its tables, or a bundle."""
 
 import csv
 import io
@@ -21,11 +21,11 @@ ERRATA = "errata.ttl"
 OFFICIAL = "challenge.tsv"
 SHAPES = "shapes.ttl"
 EXTENDS = "extends.txt"
-"""File with the path of another folder, whose graph and tables this folder extends."""
+"""Name of a file with the path of another folder. This folder extends the graph and tables of that folder."""
 _COMPANIONS = {SHAPES, ERRATA}
 _ENDINGS = "|".join(map(re.escape, RDF_FORMATS))
 _UNREAD = re.compile(rf"(?i)routing|.*sssom|(?!.*(?-i:{_ENDINGS})$)[^.].*({_ENDINGS})$")
-"""Names of files that look like tables, or like graphs with capital letters in the suffix."""
+"""Names of files that look like tables or graphs but aren't read, for example because of a capital letter."""
 
 
 def read_source(source: Path) -> Draft:
@@ -34,13 +34,14 @@ def read_source(source: Path) -> Draft:
     A folder must contain one graph (``.ttl``, ``.owl``, ``.rdf`` or ``.nt``). It may also contain:
 
     - ``routing.sssom.tsv``: the base table.
-    - ``routing.paper.sssom.tsv``, ``routing.curated.sssom.tsv``: rows that replace base rows in this profile.
-    - ``routing.<name>.sssom.tsv``: further vocabularies.
-    - ``crosswalk.<name>.sssom.tsv``: codes that never supervise.
+    - ``routing.paper.sssom.tsv``, ``routing.curated.sssom.tsv``: rows that replace rows of the base table in
+      this profile.
+    - ``routing.<name>.sssom.tsv``: codes of further vocabularies.
+    - ``crosswalk.<name>.sssom.tsv``: codes that are exported, but never used for training targets.
     - ``challenge.tsv``: the official codes.
     - ``enumeration.lock``: the frozen enumeration.
-    - ``extends.txt``: path of a folder that this folder extends. A code that this folder routes uses only the
-      rows of this folder.
+    - ``extends.txt``: path of a folder that this folder extends. If this folder has rows for a code, the
+      other folder's rows for the code are ignored.
 
     Raises `SourceError` if the source can't be read.
     """
@@ -48,14 +49,14 @@ def read_source(source: Path) -> Draft:
         return _read_folder(source)
     if not source.exists():
         remedy = "Give a folder of sources, .ttl, .owl, .nt or .json"
-        raise SourceError("is not there", where=source, remedy=remedy)
+        raise SourceError("doesn't exist", where=source, remedy=remedy)
     refuse_pipe(source, "Give a folder of sources, or a file", SourceError)
     if source.suffix == ".json":
         return read_bundle(source)
     if source.suffix not in RDF_FORMATS:
         endings = ", ".join((*RDF_FORMATS, ".json"))
-        problem = "has no known ending"
-        raise SourceError(problem, where=source, remedy=f"Give a folder of sources, or one of {endings}")
+        problem = f"must end in {endings}"
+        raise SourceError(problem, where=source, remedy="Give a folder of sources, or such a file")
     return read_graph(source)
 
 
@@ -68,8 +69,8 @@ def graph_file(folder: Path) -> Path:
     ]
     if len(graphs) != 1:
         names = ", ".join(path.name for path in graphs) or "none"
-        problem = f"should hold one graph and holds {names}"
-        raise SourceError(problem, where=folder, remedy="Keep one .ttl, .owl or .nt")
+        problem = f"must have one graph, got {names}"
+        raise SourceError(problem, where=folder, remedy="Keep a single .ttl, .owl or .nt file")
     return graphs[0]
 
 
@@ -91,16 +92,16 @@ def _extended(folder: Path, draft: Draft) -> Draft:
     name = read_text(place).strip()
     other = folder / name
     if not name or not other.is_dir() or (other / EXTENDS).exists():
-        problem = f"{name!r} isn't a folder of sources that extends no other"
-        remedy = "Write the path of the folder that is extended, such as .., and nothing else"
+        problem = f"must name a folder of sources without its own {EXTENDS}, got {name!r}"
+        remedy = "Write only the path of the folder to extend, such as .."
         raise SourceError(problem, where=place, remedy=remedy)
     base = _read_own(other)
     routed = {row.code for row in draft.mappings}
     crossed = {row.code for row in draft.crosswalks}
-    mine = {concept.iri for concept in draft.concepts}
+    own = {concept.iri for concept in draft.concepts}
     return draft.model_copy(
         update={
-            "concepts": (*(concept for concept in base.concepts if concept.iri not in mine), *draft.concepts),
+            "concepts": (*(concept for concept in base.concepts if concept.iri not in own), *draft.concepts),
             "relations": (*base.relations, *draft.relations),
             "mappings": (*(row for row in base.mappings if row.code not in routed), *draft.mappings),
             "crosswalks": (*(row for row in base.crosswalks if row.code not in crossed), *draft.crosswalks),
@@ -139,7 +140,7 @@ def _read_own(folder: Path) -> Draft:
 
 
 def _tables(folder: Path) -> list[Path]:
-    """Return the routing tables. The base table comes first, because its order is the order of the codes."""
+    """Return the routing tables. The base table comes first, because it determines the order of the codes."""
     return sorted(
         folder.glob("routing*.sssom.tsv"), key=lambda path: (_table_name(path) != BASE_TABLE, path.name)
     )
@@ -154,8 +155,8 @@ def _read_crosswalk(path: Path, draft: Draft) -> tuple[RoutingRow, ...]:
     rows = read_sssom(path, _table_name(path), draft.concepts)
     for row in rows:
         if not row.crosswalk:
-            remedy = "State it under other, or call the table routing.<name>.sssom.tsv"
-            raise SourceError(f"{row.code} has no regime: crosswalk", where=row.place, remedy=remedy)
+            remedy = "Write it to the column other, or rename the table to routing.<name>.sssom.tsv"
+            raise SourceError(f"{row.code} must have regime: crosswalk", where=row.place, remedy=remedy)
     return rows
 
 
@@ -169,8 +170,9 @@ def _read_official(path: Path) -> tuple[dict[str, str], dict[str, str]]:
     abbreviations: dict[str, str] = {}
     for row in reader:
         if official.setdefault(row["code"], row["label"]) != row["label"]:
-            problem = f"gives {row['code']} two labels: {official[row['code']]!r} and {row['label']!r}"
-            raise SourceError(problem, where=f"{path.name}:{reader.line_num}", remedy="Keep the official one")
+            problem = f"{row['code']} must have one label, got {official[row['code']]!r} and {row['label']!r}"
+            remedy = "Keep the official label"
+            raise SourceError(problem, where=f"{path.name}:{reader.line_num}", remedy=remedy)
         if short := row.get("abbreviation"):
             abbreviations[row["code"]] = short
     return official, abbreviations

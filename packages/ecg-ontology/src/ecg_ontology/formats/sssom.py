@@ -1,7 +1,7 @@
-"""Routing tables as SSSOM/TSV, the Simple Standard for Sharing Ontological Mappings.
+"""Read and write routing tables as SSSOM/TSV, the Simple Standard for Sharing Ontological Mappings.
 
-A table has a row per code and node. A code that no node can represent has a single row to
-``sssom:NoTermFound`` with the reason as comment. The regime is in the slot ``other`` as ``regime: …``.
+A table has a row per code and node. If no node can represent a code, the code has a single row to
+``sssom:NoTermFound`` with the reason as comment. The column ``other`` has the regime as ``regime: …``.
 """
 
 import csv
@@ -17,7 +17,7 @@ from ecg_ontology.graph.drafts import DraftConcept, RoutingRow, TableHead
 from ecg_ontology.graph.routing import BUILT_IN, SNOMED_IRIS, canonical_code, regime_of
 
 SNOMED = "snomedct"
-"""Prefix of SNOMED CT identifiers in tables. Everywhere else, these codes have no prefix."""
+"""Prefix of SNOMED CT identifiers in tables. In the program, these codes have no prefix."""
 NO_TERM = "sssom:NoTermFound"
 MAPPING_COLUMNS = (
     "subject_id",
@@ -33,7 +33,7 @@ MAPPING_COLUMNS = (
 REQUIRED = ("subject_id", "predicate_id", "object_id", "mapping_justification")
 """Columns that SSSOM requires."""
 TRANSLATING = ("skos:exactMatch", "skos:closeMatch", "skos:broadMatch", "owl:equivalentClass")
-"""Predicates that allow replacing the subject code by the object code."""
+"""Predicates with which the object code may replace the subject code."""
 AUTHOR = "author_label"
 DATE = "mapping_date"
 MANUAL = "semapv:ManualMappingCuration"
@@ -46,11 +46,17 @@ _VERSION_SLOT = "mapping_set_version"
 def read_sssom(
     path: Path, table: str, concepts: Iterable[DraftConcept] = (), text: str | None = None
 ) -> tuple[RoutingRow, ...]:
-    """Read a routing table from its file or from a text. Raises `SourceError` with the line of the problem.
+    """Read a routing table. Raises `SourceError` with the line of the problem.
 
-    Only the columns required by SSSOM are needed. If the regime isn't stated, it is derived from the nodes.
-    If the file declares no prefixes, the ontology's short name can be the prefix of a node, for example
+    Only the columns that SSSOM requires are needed. If the regime isn't stated, it is derived from the nodes.
+    Nodes may have the short name of the ontology as prefix, even if the file doesn't declare it, for example
     ``lung:COPD`` for ``https://example.org/lung#COPD``.
+
+    Args:
+        path: file of the table.
+        table: name of the table.
+        concepts: concepts of the graph.
+        text: text of the table, if it differs from the content of the file.
     """
     head, rows = _table(path, read_text(path) if text is None else text)
     tiers = {concept.iri: concept.tier for concept in concepts}
@@ -98,7 +104,7 @@ def read_head(path: Path, text: str | None = None) -> TableHead:
 
 
 def with_version(text: str, version: str) -> str:
-    """Return the text of a table with the ontology version of a build."""
+    """Return the text of a table after setting the version of the ontology in its metadata."""
     if text.startswith(("#", '"#')):
         head, body = metadata_and_table(text)
         text = "\n".join([*head, body])
@@ -112,8 +118,8 @@ def with_version(text: str, version: str) -> str:
 def code_pairs(path: Path) -> list[tuple[str, str]]:
     """Return the rows of a mapping to SNOMED CT as pairs (subject, identifier).
 
-    Only equivalent and broader objects are returned. A narrower object would state more than the code, and a
-    negated object would state the opposite.
+    Rows with a narrower object are skipped, because the object would say more than the code. Negated rows are
+    skipped as well.
     """
     head, rows = _table(path, read_text(path))
     prefixes = {**BUILT_IN, **curie_map(head)}
@@ -124,10 +130,8 @@ def code_pairs(path: Path) -> list[tuple[str, str]]:
         if broad_enough and target.isdecimal():
             pairs.append((row["subject_id"], target))
     if rows and not pairs:
-        problem = f"leads no code to SNOMED CT: its first row ends at {rows[0][0]['object_id']}"
-        remedy = (
-            "Each row leads from a code of yours (subject) to SNOMED CT (object), exactly or to a broader one"
-        )
+        problem = f"must map codes to SNOMED CT, got {rows[0][0]['object_id']} in the first row"
+        remedy = "Write your codes as subjects, and equivalent or broader SNOMED CT codes as objects"
         raise SourceError(problem, where=path, remedy=remedy)
     return pairs
 
@@ -145,35 +149,35 @@ def _table(path: Path, text: str) -> tuple[list[str], list[tuple[dict[str, str],
                 rows.append((cells, place))
     except csv.Error as error:
         problem = f"cannot be read as a table ({error})"
-        remedy = 'Enclose a text with a tab, a quote or a line break in quotes, and write "" for a quote'
+        remedy = 'Put quotes around a cell with a tab, quote or line break, and write "" for a quote in it'
         raise SourceError(problem, where=f"{path.name}:{number + 1}", remedy=remedy) from error
     header = rows[0][0] if rows else []
     if missing := [column for column in REQUIRED if column not in header]:
         raise SourceError(f"isn't a routing table: it has no column {', '.join(missing)}", where=path)
     if len(set(header)) < len(header):
-        raise SourceError("has two columns of one name", where=path)
+        raise SourceError("has two columns with the same name", where=path)
     for cells, place in rows:
         if len(cells) != len(header):
-            problem = f"the row has not as many fields as the header: {len(cells)} and {len(header)}"
-            raise SourceError(problem, where=place, remedy="Separate fields by one tab, also empty fields")
+            problem = f"the row must have {len(header)} cells like the header, got {len(cells)}"
+            raise SourceError(problem, where=place, remedy="Separate all cells by a tab, also empty cells")
     return head, [(dict(zip(header, cells, strict=True)), place) for cells, place in rows[1:]]
 
 
 def metadata_and_table(text: str) -> tuple[list[str], str]:
-    """Split lines into the metadata block at the head of the file and the table."""
+    """Split a text into the lines of the metadata block at the top, and the table."""
     lines = text.split("\n")
-    size = next((at for at, line in enumerate(lines) if not line.startswith(("#", '"#'))), len(lines))
+    size = next((i for i, line in enumerate(lines) if not line.startswith(("#", '"#'))), len(lines))
     return [_unquoted(line) for line in lines[:size]], "\n".join(lines[size:])
 
 
 def _unquoted(line: str) -> str:
-    """Return a line of metadata without the tabs and quotes that spreadsheet programs add."""
+    """Remove the tabs and quotes that spreadsheet programs add to a line of metadata."""
     line = line.rstrip("\r").rstrip("\t")
     return line[1:-1].replace('""', '"') if line.startswith('"#') and line.endswith('"') else line
 
 
 def curie_map(lines: Iterable[str]) -> dict[str, str]:
-    """Return the prefixes in a metadata block, which are the indented entries below ``curie_map:``."""
+    """Return the prefixes in a metadata block. They are the indented entries below ``curie_map:``."""
     prefixes: dict[str, str] = {}
     outer: int | None = None
     for line in lines:
@@ -190,35 +194,35 @@ def curie_map(lines: Iterable[str]) -> dict[str, str]:
 
 
 def short_names(iris: Iterable[str]) -> dict[str, str]:
-    """Return prefixes that need no declaration: the last part of an ontology's IRI, for its concepts."""
+    """Return the prefixes that need no declaration: the last part of each ontology's IRI."""
     bases = {iri[: iri.rindex("#") + 1] for iri in iris if "#" in iri}
     return {base.rstrip("#").rpartition("/")[2]: base for base in bases}
 
 
 def other_text(regime: Regime, override: str = "") -> str:
-    """Return the slot ``other`` of a row."""
+    """Return the cell of a row in the column ``other``."""
     return f"{_REGIME}{regime}{_OVERRIDE}{override}" if override else f"{_REGIME}{regime}"
 
 
 def override_of(other: str) -> str:
-    """Return the stated reason for contradicting the label, or "" if there is none."""
+    """Return the reason to keep a row that contradicts its label, or ""."""
     return other.partition(_OVERRIDE)[2].strip()
 
 
 def _regime(other: str, place: str) -> Regime | None:
-    """Return the regime in the slot ``other``, or `None` if it states no regime."""
+    """Return the regime in a cell of the column ``other``, or `None`."""
     other = other.partition(_OVERRIDE)[0]
     regime = other.removeprefix(_REGIME)
     if regime in _REGIMES:
         return _REGIMES[regime]
     if other.startswith(_REGIME):
-        problem = f"no regime is called {regime!r}"
-        raise SourceError(problem, where=place, remedy=f"Choose one of {', '.join(Regime)}")
+        problem = f"unknown regime {regime!r}"
+        raise SourceError(problem, where=place, remedy=f"Choose from {', '.join(Regime)}")
     return None
 
 
 def code_of(subject: str, prefixes: Mapping[str, str]) -> str:
-    """Return a code in canonical form, with any declared prefix of SNOMED CT."""
+    """Return a code in canonical form. All declared prefixes of SNOMED CT are recognised."""
     prefix, _, local = subject.partition(":")
     return local if prefixes.get(prefix) in SNOMED_IRIS else canonical_code(subject)
 
@@ -229,7 +233,8 @@ def _expand(curie: str, prefixes: Mapping[str, str], place: str) -> str:
         return prefixes[prefix] + local
     if local.startswith("//"):  # a complete IRI
         return curie
-    raise SourceError(f"the prefix of {curie!r} is not in the curie_map", where=place, remedy="Add it there")
+    problem = f"the prefix of {curie!r} is missing from the curie_map"
+    raise SourceError(problem, where=place, remedy="Add the prefix there")
 
 
 def sssom_text(
@@ -239,7 +244,14 @@ def sssom_text(
     prefixes: Mapping[str, str],
     labels: Mapping[str, str],
 ) -> str:
-    """Return a routing table as SSSOM/TSV. `prefixes` becomes the curie_map, which shortens nodes' IRIs."""
+    """Return a routing table as SSSOM/TSV.
+
+    Args:
+        rows: the rows.
+        metadata: further entries of the metadata block.
+        prefixes: the curie_map. IRIs of nodes are shortened by its prefixes.
+        labels: label of each node.
+    """
     rows = list(rows)
     out = io.StringIO()
     out.write(metadata_text(metadata, prefixes))
@@ -272,7 +284,7 @@ def metadata_text(metadata: Mapping[str, str], prefixes: Mapping[str, str]) -> s
 
 
 def shorten(iri: str, prefixes: Mapping[str, str]) -> str:
-    """Return `iri` as a CURIE with the prefix of the longest matching namespace, or unchanged."""
+    """Return an IRI as a CURIE with the prefix of the longest matching namespace, or unchanged."""
     fitting = [prefix for prefix, base in prefixes.items() if iri.startswith(base)]
     prefix = max(fitting, key=lambda prefix: len(prefixes[prefix]), default="")
     return f"{prefix}:{iri.removeprefix(prefixes[prefix])}" if prefix else iri

@@ -1,7 +1,7 @@
-"""Transactions that write either all files of a change to a folder, or none.
+"""Write either all files of a change to a folder, or none.
 
-The new files are first written to a separate folder. Renaming this folder commits the change. A process that
-is killed before the renaming has changed nothing. If it is killed later, the next process that reads the
+The new files are first written to a separate folder. Renaming this folder commits the change. If the process
+is killed before the renaming, nothing has changed. If it is killed later, the next process that reads the
 sources finishes the change.
 """
 
@@ -13,12 +13,13 @@ from ecg_base import OutputError, replacing, write_text
 
 FILE_LOCK = ".ecgonto.lock"
 PENDING = ".ecgonto.pending"
-"""Folder of a committed but unfinished change. Its files replace the files of the same name in the parent."""
+"""Folder of a committed but unfinished change. Its files replace the files of the same name next to the
+folder."""
 
 
 @contextmanager
 def editing(sources: Path) -> Iterator[None]:
-    """Lock a folder of sources against other editors, and finish the change of a killed process.
+    """Lock a folder of sources against other processes, and finish the change of a killed process.
 
     Raises `OutputError` if the folder can't be written.
     """
@@ -34,9 +35,9 @@ def editing(sources: Path) -> Iterator[None]:
 
 
 def write_all(sources: Path, files: Mapping[Path, str]) -> None:
-    """Write all files inside `sources` or none of them, then the other files one by one.
+    """Write all files inside `sources` together, then each other file.
 
-    Raises `OutputError` if writing fails. If the failure precedes the commit, no file has changed.
+    Raises `OutputError` if writing fails. If it fails before the commit, no file has changed.
     """
     inside = {path: text for path, text in files.items() if path.parent.resolve() == sources.resolve()}
     if inside:
@@ -57,11 +58,11 @@ def finish(sources: Path) -> None:
         return
     try:
         for staged in sorted(pending.iterdir()):
-            with suppress(FileNotFoundError):  # another process finishes it at the same time
+            with suppress(FileNotFoundError):  # another process may finish the change at the same time
                 staged.replace(sources / staged.name)
         with suppress(FileNotFoundError):
             pending.rmdir()
     except OSError as error:
-        problem = f"holds an unfinished build ({error.strerror})"
-        remedy = "Make the folder writable: any command on it then finishes the build"
+        problem = f"contains an unfinished build ({error.strerror})"
+        remedy = "Make the folder writable. Then any command on it finishes the build"
         raise OutputError(problem, where=sources, remedy=remedy) from error

@@ -1,6 +1,6 @@
-"""Canonical Turtle text of an ontology: one statement per line in a fixed order, designed for diffs.
+"""Write the canonical Turtle text of an ontology, a statement per line in a fixed order for readable diffs.
 
-Reading the text gives an equal draft. Writing this draft gives the same bytes.
+Reading the text gives an equal draft, and writing this draft gives the same bytes.
 """
 
 import re
@@ -60,10 +60,10 @@ _SCHEMA: tuple[tuple[str, tuple[str, ...], str], ...] = (
 
 
 def turtle_text(draft: Draft) -> str:
-    """Return the graph of `draft` without routing as canonical Turtle.
+    """Return the graph of a draft as canonical Turtle, without routing.
 
-    Preserved foreign statements follow the other statements about their subject. Foreign statements about
-    other subjects come last.
+    Preserved foreign statements follow the other statements about the same subject. Foreign statements about
+    foreign subjects come last.
     """
     prefixes = _prefixes(draft.header)
     foreign: dict[str, list[Pair]] = {}
@@ -83,7 +83,7 @@ def turtle_text(draft: Draft) -> str:
 
 
 def statements(draft: Draft) -> Iterator[tuple[str, str, str]]:
-    """Yield the statements of a draft with terms in N-Triples, without preserved foreign statements."""
+    """Yield the statements of a draft in the syntax of N-Triples, without preserved foreign statements."""
     prefixes = _prefixes(draft.header)
     for subject, pairs in _stated(draft, prefixes).items():
         for predicate, end in pairs:
@@ -104,8 +104,8 @@ def _stated(draft: Draft, prefixes: Mapping[str, str]) -> dict[str, list[Pair]]:
             for end in sorted(ends.get((concept.iri, kind), ()), key=lambda iri: (order.get(iri, 0), iri)):
                 pairs.append((f"ccg:{kind}", _shorten(iri_text(end), prefixes)))
         stated[iri_text(concept.iri)] = pairs
-    unsaid = ("None", '""', '""@en', "<>")
-    return {subject: [pair for pair in pairs if pair[1] not in unsaid] for subject, pairs in stated.items()}
+    empty = ("None", '""', '""@en', "<>")
+    return {subject: [pair for pair in pairs if pair[1] not in empty] for subject, pairs in stated.items()}
 
 
 def schema_text() -> str:
@@ -125,7 +125,7 @@ def code_namespace(header_iri: str, vocabulary: str) -> str:
 
 
 def scheme_iri(header: OntologyHeader) -> str:
-    """Return the IRI of the concept scheme, which differs from the ontology's."""
+    """Return the IRI of the concept scheme, which differs from the IRI of the ontology."""
     return f"{header.iri.rstrip('/#')}/scheme"
 
 
@@ -178,15 +178,15 @@ def _concept(concept: DraftConcept) -> list[Pair]:
 
 
 def _block(subject: str, stated: list[Pair], foreign: list[Pair]) -> str:
-    """Return the text of a subject's statements.
+    """Return the text of all statements about a subject.
 
-    A preserved statement replaces the draft's own statement with the same text, even if the language differs.
+    A preserved statement replaces a stated statement with the same text, even if the language differs.
     """
-    as_they_were = {(predicate, _bare(end)) for predicate, end in foreign}
-    ours = [(p, o) for p, o in stated if (p, _bare(o)) not in as_they_were]
+    preserved = {(predicate, _bare(end)) for predicate, end in foreign}
+    own = [(p, o) for p, o in stated if (p, _bare(o)) not in preserved]
     if "owl:versionIRI" in {predicate for predicate, _ in foreign}:
-        ours = [(p, o) for p, o in ours if p != "owl:versionIRI"]
-    return f"{subject} " + " ;\n    ".join(f"{p} {o}" for p, o in (*ours, *foreign)) + " .\n"
+        own = [(p, o) for p, o in own if p != "owl:versionIRI"]
+    return f"{subject} " + " ;\n    ".join(f"{p} {o}" for p, o in (*own, *foreign)) + " .\n"
 
 
 def _bare(end: str) -> str:
@@ -195,7 +195,7 @@ def _bare(end: str) -> str:
 
 
 def _ordered(draft: Draft) -> list[DraftConcept]:
-    """Return the concepts in the order in which clinicians search: roots, then the leaves of each family."""
+    """Return the concepts in a readable order: roots, then the leaves of each family."""
     family, index = draft.families, {concept.iri: concept.index or 0 for concept in draft.concepts}
     return sorted(
         draft.concepts,
@@ -204,7 +204,7 @@ def _ordered(draft: Draft) -> list[DraftConcept]:
 
 
 def _shorten(term: str, prefixes: Mapping[str, str]) -> str:
-    """Return an IRI with a prefix if a plain name remains, and any other term unchanged."""
+    """Shorten an IRI with a prefix if the remaining name is alphanumeric. Other terms are unchanged."""
     if term == _RDF_TYPE:
         return "a"
     if term.startswith("<"):
@@ -216,7 +216,7 @@ def _shorten(term: str, prefixes: Mapping[str, str]) -> str:
 
 
 def _in_full(term: str, prefixes: Mapping[str, str]) -> str:
-    """Return a term of the draft's own statements in N-Triples."""
+    """Return a term in the syntax of N-Triples, without prefixes."""
     if term == "a" or term.startswith(("<", '"')):
         return _RDF_TYPE if term == "a" else term
     if ":" not in term:
@@ -226,17 +226,17 @@ def _in_full(term: str, prefixes: Mapping[str, str]) -> str:
 
 
 def name_text(name: Name) -> str:
-    """Return a text with its language in Turtle."""
+    """Return a text with its language in the syntax of Turtle."""
     return f"{literal_text(name.text)}@{name.language}" if name.language else literal_text(name.text)
 
 
 def iri_text(iri: str) -> str:
-    """Return an IRI in Turtle and N-Triples."""
+    """Return an IRI in the syntax of Turtle and N-Triples."""
     return "<" + _NO_IRI.sub(lambda character: f"\\u{ord(character[0]):04X}", iri) + ">"
 
 
 def literal_text(text: str) -> str:
-    """Return a text in Turtle and N-Triples, without language or type."""
+    """Return a text in the syntax of Turtle and N-Triples, without language or type."""
     escaped = (
         text.replace("\\", "\\\\")
         .replace('"', '\\"')

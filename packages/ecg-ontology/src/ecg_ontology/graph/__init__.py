@@ -1,1 +1,1 @@
-"""Graph of concepts: hierarchy, enumeration, routing from codes to concepts, and soft targets."""
+"""Define the graph of concepts: hierarchy, enumeration, routing from codes to concepts, and soft targets."""

@@ -1,4 +1,4 @@
-"""Codes of many records as integers. The factorised codes are independent of ontology, profile and rule.
+"""Encode the codes of many records as integers, independently of ontology, profile and rule.
 
 Shapes: B records, K codes of all records together, V distinct codes.
 """
@@ -28,8 +28,8 @@ class CodedRecords:
 
     Attributes:
         vocabulary: the V distinct codes.
-        ids: intp[K], the codes of all records in record order, as positions in `vocabulary`.
-        offsets: intp[B + 1]; the ids of record b are ``ids[offsets[b] : offsets[b + 1]]``.
+        ids: intp[K], the codes of all records in order, as positions in `vocabulary`.
+        offsets: intp[B + 1]. The ids of record b are ``ids[offsets[b] : offsets[b + 1]]``.
 
     Raises:
         UsageError: an id isn't a position in `vocabulary`, or the offsets don't divide the ids into records.
@@ -48,16 +48,16 @@ class CodedRecords:
     def __post_init__(self) -> None:
         ids, offsets, size = self.ids, self.offsets, len(self.vocabulary)
         if len(ids) and not 0 <= ids.min() <= ids.max() < size:
-            problem = f"ids run from {ids.min()} to {ids.max()}, and there are {size} codes"
+            problem = f"ids must be from 0 to {size - 1}, got {ids.min()} to {ids.max()}"
             raise UsageError(problem, remedy="Pass a vocabulary that has every code")
         if not len(offsets) or offsets[0] != 0 or offsets[-1] != len(ids) or (np.diff(offsets) < 0).any():
-            problem = f"the offsets don't cut {len(ids)} ids into records"
-            remedy = "Let them rise from 0 to the number of ids, one more than records"
+            problem = f"offsets must rise from 0 to the number of ids, which is {len(ids)}"
+            remedy = "Give one offset per record, and the number of ids at the end"
             raise UsageError(problem, remedy=remedy)
 
     @classmethod
     def of(cls, records: Sequence[Sequence[str | int]]) -> "CodedRecords":
-        """Return the factorised codes of records. The vocabulary is in order of first appearance.
+        """Encode the codes of records. The vocabulary is in the order of first appearance.
 
         Args:
             records: lists of codes, as text or integers.
@@ -65,20 +65,20 @@ class CodedRecords:
         Raises:
             UsageError: a record isn't a list, or a code is neither text nor an integer.
         """
-        place: defaultdict[str | int, int] = defaultdict()
-        place.default_factory = place.__len__  # a new code takes the next position
+        position: defaultdict[str | int, int] = defaultdict()
+        position.default_factory = position.__len__  # a new code gets the next position
         try:
             if any(issubclass(kind, str | bytes | Mapping) for kind in set(map(type, records))):
                 raise TypeError  # its letters or keys would be taken for codes
             sizes = np.fromiter(map(len, records), np.intp, len(records))
-            ids = np.fromiter(map(place.__getitem__, chain.from_iterable(records)), np.intp, sizes.sum())
+            ids = np.fromiter(map(position.__getitem__, chain.from_iterable(records)), np.intp, sizes.sum())
         except TypeError:
             _refuse_other_than_lists(records)
             raise
-        codes = [code_text(code) for code in place]
+        codes = [code_text(code) for code in position]
         _refuse_joined(codes)
         vocabulary = {code: number for number, code in enumerate(dict.fromkeys(codes))}
-        if len(vocabulary) < len(codes):  # a code both as a number and as text
+        if len(vocabulary) < len(codes):  # a code occurs both as a number and as text
             ids = np.array([vocabulary[code] for code in codes], np.intp)[ids]
         return cls(tuple(vocabulary), ids, np.append(0, sizes.cumsum()))
 
@@ -92,7 +92,7 @@ def _refuse_joined(codes: Sequence[str]) -> None:
     for code in codes:
         parts = _BETWEEN_CODES.split(code.strip()) if _BETWEEN_CODES.search(code) else []
         if len(parts) > 1 and not any(malformation(canonical_code(part)) for part in parts):
-            problem = f"{code[:60]!r} is {len(parts)} codes in one text"
+            problem = f"a string must be a single code, got {len(parts)} codes in {code[:60]!r}"
             raise UsageError(problem, remedy="Split it into a list")
 
 
@@ -105,8 +105,9 @@ def _refuse_other_than_lists(records: object) -> None:
             raise UsageError(f"record {number} must be a list of codes, got {record!r}", remedy=remedy)
         if isinstance(record, Mapping):
             statements = [f"scp:{name}" for name in record][:3]
-            remedy = f"Name those that hold in a list, such as {statements}"
-            raise UsageError(f"record {number} is a dictionary, {str(record)[:60]}", remedy=remedy)
+            remedy = f"List the true statements, such as {statements}"
+            problem = f"record {number} must be a list of codes, got the dictionary {str(record)[:60]}"
+            raise UsageError(problem, remedy=remedy)
         for code in record:
             code_text(code)
 
@@ -117,9 +118,9 @@ def mention_strange(routes: Sequence[Route], strict: bool) -> None:
     kinds = [f"{len(found)} {status}" for status, found in strange.items() if found]
     if kinds:
         first = ", ".join(repr(route.code[:60]) for found in strange.values() for route in found[:3])
-        problem = f"{' and '.join(kinds)} of {len(routes)} codes add nothing: {first}"
+        problem = f"{' and '.join(kinds)} of {len(routes)} codes are ignored: {first}"
         if strict:
-            raise UsageError(problem, remedy="Correct them, or leave out strict")
+            raise UsageError(problem, remedy="Correct the codes, or leave out strict")
         logger.warning("%s", problem)
 
 

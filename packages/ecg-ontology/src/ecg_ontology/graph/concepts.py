@@ -1,4 +1,4 @@
-"""Basic types as frozen models: concepts, relations, routes, findings.
+"""Define the basic types as frozen models: concepts, relations, routes, findings.
 
 A concept is a node of the graph G = (V, E) in the appendix "Cardiac Concept Graph". A root represents a
 clinical family. A leaf represents a finding in this family.
@@ -19,7 +19,7 @@ class FrozenModel(BaseModel):
 Profile = Literal["paper", "curated"]
 """Routing profile: as printed in the paper, or as decided by the curators."""
 Rule = Literal["max-index", "most-specific"]
-"""Rule that selects c*."""
+"""Rule that selects the primary concept c* from the leaves of a record."""
 
 
 class Tier(StrEnum):
@@ -30,27 +30,27 @@ class Tier(StrEnum):
 
 
 class Kind(StrEnum):
-    """Kind of an edge. All kinds count as one undirected edge of length 1."""
+    """Kind of an edge. In the graph, an edge of any kind is undirected and has length 1."""
 
     family = "family"
-    """leaf → its root"""
+    """from a leaf to its root"""
     subtype_of = "subtypeOf"
-    """leaf → the more general leaf (IS_A)"""
+    """from a leaf to a more general leaf (IS_A)"""
     manifestation_of = "manifestationOf"
-    """leaf → the condition that it shows. This isn't IS_A, so the index order of the two has no meaning"""
+    """from a leaf to the condition that it manifests, which isn't IS_A"""
     sibling = "sibling"
-    """leaf – leaf: clinically co-occurring or opposed concepts of one level"""
+    """between two leaves that co-occur or are opposites"""
     ring = "ring"
-    """root – root: the cycle that joins the families"""
+    """between two roots, in the cycle that joins the families"""
 
     @property
     def symmetric(self) -> bool:
-        """Whether the relation reads the same from both ends."""
+        """Whether the relation has the same meaning in both directions."""
         return self in (Kind.sibling, Kind.ring)
 
     @property
     def readings(self) -> tuple[str, str]:
-        """Names of the other end's role, seen from the source and from the target of the edge."""
+        """Name of the target as seen from the source, and of the source as seen from the target."""
         return _READINGS[self]
 
 
@@ -85,14 +85,15 @@ class Concept(FrozenModel):
         iri: global name.
         root: whether the concept is a family (root) or a finding (leaf).
         variants: texts that describe the concept to a text encoder, in alphabetical order.
-        yields: whether the concept is a finding of the healthy heart. Under the rule ``most-specific``, any
-            other leaf takes precedence over it.
+        yields: whether the concept is a finding of a healthy heart. Under the rule ``most-specific``, any
+            other leaf takes precedence over the concept.
         translations: names in other languages, ordered by language.
         synonyms: further names in any language.
         definition: definition in English.
         sources: IRIs of published documents that define the concept.
         deprecated: whether the concept is retired. It keeps its index, but no new code is routed to it.
-        either_parent: whether the concept is a kind of only one of its parents, without stating which parent.
+        either_parent: whether the concept is a kind of only one of its parents, but the sources don't state
+            which.
     """
 
     index: int
@@ -124,11 +125,11 @@ class Status(StrEnum):
     routed = "routed"
     """the code reaches at least one node"""
     unrouted = "unrouted"
-    """the code is known, but no node represents it faithfully; the notes give the reason"""
+    """the code is known, but no node represents it correctly. The notes give the reason"""
     unknown = "unknown"
-    """the code is well formed, but in no routing table"""
+    """the code is well formed, but no routing table contains it"""
     invalid = "invalid"
-    """not a code: malformed, or with a wrong check digit"""
+    """the code is malformed or has a wrong check digit"""
 
 
 class Regime(StrEnum):
@@ -139,15 +140,15 @@ class Regime(StrEnum):
     generic = "generic (NOS)"
     unrouted = "unrouted"
     crosswalk = "crosswalk"
-    """a code of another system, such as ICD-10, that is exported and never supervises"""
+    """a code of another system, such as ICD-10, that is exported but never gives a training target"""
 
 
 class Route(FrozenModel):
     """Route π of a code.
 
     Attributes:
-        code: the code as in the tables: SNOMED CT without a prefix, other vocabularies with a lower-case
-            prefix.
+        code: the code in the form of the tables: without a prefix for SNOMED CT, with a lower-case prefix for
+            other vocabularies.
         status: routed, unrouted, unknown or invalid.
         nodes: indices of the reached nodes in the order of the routing table: leaves, then the root.
         leaves: indices of the reached leaves.
@@ -178,7 +179,7 @@ class Severity(StrEnum):
     """Severity of a finding."""
 
     error = "ERROR"
-    """the ontology is wrong: it can't be built, or would supervise wrongly"""
+    """the ontology is wrong: it can't be built, or would give wrong training targets"""
     warn = "WARN"
     """the ontology works, but has a problem that users must know about"""
     info = "INFO"
@@ -192,7 +193,7 @@ class Finding(FrozenModel):
         id: id of the rule, such as ``CCG-E012``.
         severity: ERROR, WARN or INFO.
         subject: the affected concept, code or relation.
-        where: file and line, as far as known.
+        where: file and line, if known.
         message: the problem.
         fix: the remedy.
     """

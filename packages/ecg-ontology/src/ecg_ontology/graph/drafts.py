@@ -1,8 +1,8 @@
-"""Draft of an ontology: the content of its files, unchecked.
+"""Define the draft of an ontology: the unchecked content of its files.
 
-A draft can contain every mistake of a source: a duplicate index, an edge to an unknown concept, a code that
-contradicts itself. The checks read drafts. `Ontology` is built from a draft without errors. The bundle
-``ccg.json`` is a draft in JSON, so every ontology is loaded in the same way.
+A draft can contain every mistake of a source, for example a duplicate index, an edge to an unknown concept,
+or contradicting rows of a code. The checks read drafts. `Ontology` is built from a draft without errors. The
+bundle ``ccg.json`` is a draft in JSON, so every ontology is loaded in the same way.
 """
 
 from collections.abc import Mapping
@@ -14,16 +14,16 @@ from pydantic import Field
 from ecg_ontology.graph.concepts import FrozenModel, Kind, Name, Regime, Tier
 
 BASE_TABLE = "base"
-"""Routing table that every profile starts from. The table named like a profile replaces rows of it."""
+"""Name of the table that all profiles share. A profile's own table replaces rows of the base table."""
 
 
 class OntologyHeader(FrozenModel):
     """Metadata of the ontology.
 
     Attributes:
-        iri: name of the ontology. Its concepts are named ``<iri>#<abbr>``.
+        iri: IRI of the ontology. Concepts have the IRI ``<iri>#<abbr>``.
         version: ``major.minor.patch``. The enumeration is frozen within a major version.
-        title: title of a single line.
+        title: title in a single line.
         licence: IRI of the licence.
         creators: authors of the ontology.
         provenance: origin of the content.
@@ -40,7 +40,7 @@ class OntologyHeader(FrozenModel):
 
 
 class DraftConcept(FrozenModel):
-    """Concept as stated by its source. `None` and "" mean that the source has no value."""
+    """Concept as stated in its source. `None` and "" mean that the source has no value."""
 
     iri: str
     index: int | None = None
@@ -59,7 +59,7 @@ class DraftConcept(FrozenModel):
 
 
 class ForeignStatement(FrozenModel):
-    """Preserved statement that no other field of a draft can hold: three terms in N-Triples."""
+    """Preserved statement that fits no other field of a draft: three terms in the syntax of N-Triples."""
 
     subject: str
     predicate: str
@@ -67,7 +67,7 @@ class ForeignStatement(FrozenModel):
 
 
 MISSTATED_INDEX = "has the ccg:index"
-"""Beginning of the problem text for a stated index that isn't an integer."""
+"""Start of the message for an index that isn't an integer."""
 
 
 class Misstatement(FrozenModel):
@@ -79,7 +79,7 @@ class Misstatement(FrozenModel):
 
 
 class DraftRelation(FrozenModel):
-    """Statement ``subject kind object``. Symmetric kinds are stated from both ends."""
+    """Statement ``subject kind object``. Symmetric kinds are stated in both directions."""
 
     kind: Kind
     subject: str
@@ -93,16 +93,17 @@ class RoutingRow(FrozenModel):
     Attributes:
         code: SNOMED CT identifier, or ``vocabulary:code``.
         predicate: SKOS relation from the code to the node, as a CURIE.
-        node: IRI of the node, or `None` when no node can carry the code.
-        regime: regime of the code (appendix).
-        modifier: ``Not`` if the row negates its statement.
+        node: IRI of the node, or `None` if no node can represent the code.
+        regime: regime of the code (appendix of the paper).
+        modifier: ``Not`` if the row negates the relation.
         node_label: the node's label, as written in the row.
         reason: reason for the mapping, if the labels don't make it obvious.
         source: origin of the decision: the paper's table or the curation.
         justification: method of the mapping, as a CURIE of the vocabulary SEMAPV.
-        author: last reviewer of the row, at `date` (``YYYY-MM-DD``).
+        author: last reviewer of the row.
+        date: date of the last review (``YYYY-MM-DD``).
         override: reason for keeping the row although its label names another concept.
-        confidence: certainty of the mapping, 0 … 1, as stated.
+        confidence: certainty of the mapping from 0 to 1, as stated in the row.
         table: name of the table: ``base``, a profile (``paper``, ``curated``), or another vocabulary.
         place: file and line.
     """
@@ -126,7 +127,7 @@ class RoutingRow(FrozenModel):
 
     @property
     def crosswalk(self) -> bool:
-        """Whether the row is only exported and never supervises."""
+        """Whether the row is only exported and never gives a training target."""
         return self.regime is Regime.crosswalk
 
     @property
@@ -151,7 +152,7 @@ class Lock(FrozenModel):
         yields: indices of the concepts that yield under the rule ``most-specific``.
         routing: SHA-256 of the lines of `yields` and `routes`. "" in bundles and in locks of an earlier
             format.
-        routes: a line per row that supervises. () in bundles.
+        routes: a line per row of the routing tables. () in bundles.
     """
 
     version: str
@@ -167,7 +168,7 @@ class TableHead(FrozenModel):
     """Metadata above the rows of a table.
 
     Attributes:
-        version: ontology version that the table was built for, or "" if the table states none.
+        version: version of the ontology that the table was built for, or "".
         slots: other metadata.
         prefixes: prefixes declared in the table's curie_map.
         columns: column names in the header.
@@ -207,14 +208,14 @@ class Draft(FrozenModel):
         concepts: the nodes, in index order if they have indices.
         relations: the edges as stated.
         mappings: rows of all routing tables.
-        crosswalks: rows for codes of other systems. They are exported and never supervise.
-        official: labels by code of the official map. The base table must cover these codes.
-        abbreviations: abbreviations by code of the official map, if the code has an abbreviation.
+        crosswalks: rows for codes of other systems. They are exported but never give a training target.
+        official: labels in the official map, by code. The base table must have a row for each of these codes.
+        abbreviations: abbreviations in the official map, by code.
         lock: the frozen enumeration, if the sources contain it.
-        errata: contradictions in the paper that the graph comes from.
-        statements: other statements in the graph.
+        errata: contradictions within the paper, or between the paper and its sources.
+        statements: foreign statements in the graph, which are preserved.
         misstatements: invalid statements in the graph.
-        shapes: the folder's SHACL shapes, as Turtle.
+        shapes: the SHACL shapes of the folder, as Turtle.
         tables: metadata above the rows of each table, by file.
         unread: files in the folder that look like tables or graphs but aren't read.
     """
@@ -235,12 +236,12 @@ class Draft(FrozenModel):
     unread: tuple[str, ...] = ()
 
     def abbreviation(self, iri: str) -> str:
-        """Return the name of a concept for messages: the abbreviation, or else the local name of the IRI."""
+        """Return a name of a concept for messages: its abbreviation, or else the last part of its IRI."""
         concept = self.by_iri.get(iri)
         return (concept and concept.abbr) or iri.rpartition("#")[2].rpartition("/")[2]
 
     def model_copy(self, *, update: Mapping[str, Any] | None = None, deep: bool = False) -> Self:
-        """Return a changed copy without the cached lookups of the original."""
+        """Return a changed copy, with an empty cache for `by_iri` and `families`."""
         copy = super().model_copy(update=update, deep=deep)
         for name in ("by_iri", "families"):
             copy.__dict__.pop(name, None)
@@ -253,5 +254,5 @@ class Draft(FrozenModel):
 
     @cached_property
     def families(self) -> dict[str, str]:
-        """IRI of each leaf's root. If a leaf has several roots, the last root wins."""
+        """IRI of the root of each leaf. If a leaf has several roots, the last root is used."""
         return {edge.subject: edge.object for edge in self.relations if edge.kind is Kind.family}

@@ -1,13 +1,14 @@
-"""Frozen enumeration: the lines that a checkpoint depends on, their differences, and the lock file.
+"""Enumerate a graph: the lines that a checkpoint depends on, their differences, and the lock file.
 
-The enumeration has a line ``node <index> <tier> <abbr> <iri>`` per concept, in index order. Sorted lines
-``edge <kind> <source> <target>`` follow, one for every edge. Fields are separated by tabs. Labels, text
+The enumeration has a line ``node <index> <tier> <abbr> <iri>`` per concept, in the order of the indices. A
+sorted line ``edge <kind> <source> <target>`` per edge follows. Fields are separated by tabs. Labels, text
 variants and routing are excluded, so a model stays valid if they are corrected.
 
 Invalid concepts of a draft are skipped, so the checks can enumerate a faulty draft.
 
-``enumeration.lock`` freezes these lines. A second hash in it freezes everything else that decides a target:
-the yielding concepts, and the routes of all codes. Texts and crosswalks are left to version control.
+``enumeration.lock`` freezes these lines. A second hash in the file freezes everything else that determines a
+training
+target: the yielding concepts, and the routes of all codes. Texts and crosswalks are not frozen.
 """
 
 import hashlib
@@ -18,9 +19,9 @@ from ecg_ontology.base.errors import SourceError
 from ecg_ontology.graph.concepts import Concept, Kind, Relation, Tier
 from ecg_ontology.graph.drafts import LOCK_LINE, Draft, DraftConcept, Lock
 
-KIND_ORDER = {kind: place for place, kind in enumerate(Kind)}
+KIND_ORDER = {kind: rank for rank, kind in enumerate(Kind)}
 _SAME = Concept.model_fields.keys() & DraftConcept.model_fields.keys() - {"index"}
-"""Fields that a concept takes over from its draft."""
+"""Fields that are equal in a concept and its draft."""
 _HEAD = """\
 # What a version froze. `ecgonto build --new-version` writes this file; never edit it.
 # sha256 is that of its node and edge lines: grep -E '^(node|edge)' enumeration.lock | sha256sum
@@ -29,21 +30,21 @@ _HEAD = """\
 _RESTORE = "Restore it from version control"
 _ONCE = ("version", "sha256", "routing")
 _FORMER = ("seal", "official", "hash", "earlier", "item")
-"""Keys of an earlier lock format that also froze texts. Lines with these keys are ignored."""
+"""Keys in an earlier format of the lock, which also froze texts. Lines with these keys are ignored."""
 
 
 def draft_nodes(draft: Draft) -> tuple[Concept, ...]:
-    """Return the concepts that have an index and a tier, in index order."""
+    """Return the concepts that have an index and a tier, in the order of the indices."""
     nodes = [
-        Concept(index=one.index, root=one.tier is Tier.root, **{name: getattr(one, name) for name in _SAME})
-        for one in draft.concepts
-        if one.index is not None and one.tier is not None
+        Concept(index=stated.index, root=stated.tier is Tier.root, **{f: getattr(stated, f) for f in _SAME})
+        for stated in draft.concepts
+        if stated.index is not None and stated.tier is not None
     ]
     return tuple(sorted(nodes, key=lambda node: node.index))
 
 
 def draft_relations(draft: Draft) -> tuple[Relation, ...]:
-    """Return the edges between numbered concepts without duplicates, in the order of `Kind`."""
+    """Return the edges between concepts with an index, without duplicates, in the order of `Kind`."""
     index = {concept.iri: concept.index for concept in draft.concepts}
     edges = set()
     for relation in draft.relations:
@@ -56,12 +57,12 @@ def draft_relations(draft: Draft) -> tuple[Relation, ...]:
 
 
 def draft_lines(draft: Draft) -> tuple[str, ...]:
-    """Return the lines of a draft's enumeration."""
+    """Return the lines of the enumeration of a draft."""
     return enumeration_lines(draft_nodes(draft), draft_relations(draft))
 
 
 def enumeration_lines(nodes: Iterable[Concept], relations: Iterable[Relation]) -> tuple[str, ...]:
-    """Return the lines of the enumeration."""
+    """Return the lines of the enumeration of a graph."""
     rows = [
         f"node\t{node.index}\t{Tier.root if node.root else Tier.leaf}\t{node.abbr}\t{node.iri}"
         for node in sorted(nodes, key=lambda node: node.index)
@@ -71,7 +72,7 @@ def enumeration_lines(nodes: Iterable[Concept], relations: Iterable[Relation]) -
 
 
 def sha256_of(lines: Sequence[str]) -> str:
-    """Return the SHA-256 of lines as ``sha256sum`` does: in UTF-8, each with a final line feed."""
+    """Return the SHA-256 of lines in UTF-8, each with a final line feed, like ``sha256sum``."""
     return hashlib.sha256("".join(f"{line}\n" for line in lines).encode()).hexdigest()
 
 
@@ -105,7 +106,7 @@ def lock_of(draft: Draft) -> Lock:
 
 
 def frozen_routes(draft: Draft) -> tuple[str, ...]:
-    """Return a sorted line ``route <table> <code> <predicate> <node>`` for each row that supervises."""
+    """Return sorted lines ``route <table> <code> <predicate> <node>`` for all rows of the routing tables."""
     rows = (
         (row.table, row.code, row.predicate, draft.abbreviation(row.node) if row.node else "nothing")
         for row in draft.mappings
@@ -116,7 +117,7 @@ def frozen_routes(draft: Draft) -> tuple[str, ...]:
 
 
 def routing_sha256(yields: Iterable[int], routes: Iterable[str]) -> str:
-    """Return the SHA-256 of the lines of the yielding concepts and the routes."""
+    """Return the SHA-256 of the lines for yielding concepts and routes."""
     return sha256_of([*(f"yields\t{index}" for index in yields), *routes])
 
 
@@ -139,7 +140,7 @@ def lock_text(lock: Lock) -> str:
 
 
 def parse_lock(text: str, place: str) -> Lock:
-    """Read the text of ``enumeration.lock``. Raises `SourceError` if `lock_text` can't have written it."""
+    """Parse the text of ``enumeration.lock``. Raises `SourceError` if the text is damaged."""
     fields: dict[str, list[str]] = {key: [] for key in (*_ONCE, "yields", "route")}
     lines: list[str] = []
     for number, line in enumerate(text.replace("\r\n", "\n").split("\n"), start=1):
@@ -153,7 +154,7 @@ def parse_lock(text: str, place: str) -> Lock:
         elif line and not line.startswith("#") and key not in _FORMER:
             raise SourceError(f"line {number} is damaged", where=place, remedy=_RESTORE)
     if not (fields["version"] and fields["sha256"]) or any(len(fields[key]) > 1 for key in _ONCE):
-        problem = "isn't an enumeration lock: it names no version and sha256, or two"
+        problem = "must have one version, one sha256 and at most one routing"
         raise SourceError(problem, where=place, remedy=_RESTORE)
     return Lock(
         version=fields["version"][0],

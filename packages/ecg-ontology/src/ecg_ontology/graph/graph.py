@@ -1,4 +1,4 @@
-"""The graph as matrices: D_tree, A and Â (appendix, "Tree-Distance Matrix" and "Edge set").
+"""Compute the matrices of the graph: D_tree, A and Â (paper, "Tree-Distance Matrix" and "Edge set").
 
 Shapes: N concepts.
 """
@@ -17,11 +17,11 @@ ArrayT = TypeVar("ArrayT", bound=NDArray[Any])
 
 
 class ConceptGraph:
-    """Undirected, frozen graph over N concepts, without edge kinds.
+    """Undirected, immutable graph of N concepts. Edges have no kind.
 
     Args:
         n: number of concepts.
-        relations: the edges. Several relations between the same two concepts become a single edge.
+        relations: the edges. Several relations between two concepts become a single edge.
 
     Example:
         >>> from ecg_ontology import Kind, Relation
@@ -45,7 +45,7 @@ class ConceptGraph:
 
     @cached_property
     def adjacency(self) -> NDArray[np.uint8]:
-        """A ∈ {0,1}, uint8[N, N]: symmetric, without self-loops."""
+        """Adjacency A ∈ {0,1}, uint8[N, N], symmetric and without self-loops."""
         adjacency = np.zeros((self.n, self.n), dtype=np.uint8)
         if self._edges:
             sources, targets = np.array(self._edges).T
@@ -55,16 +55,16 @@ class ConceptGraph:
 
     @cached_property
     def a_hat(self) -> NDArray[np.float64]:
-        """Â = D^-1/2 (A + I) D^-1/2, float64[N, N]. D holds the degrees of A + I."""
+        """Normalised adjacency Â = D^-1/2 (A + I) D^-1/2, float64[N, N]. D has the degrees of A + I."""
         with_loops = self.adjacency + np.eye(self.n)
         scale = 1.0 / np.sqrt(with_loops.sum(axis=1))
         return _frozen(scale[:, None] * with_loops * scale[None, :])
 
     @cached_property
     def distances(self) -> NDArray[np.signedinteger]:
-        """D_tree, the number of edges on a shortest path: int8[N, N], or int16 for distances beyond 127.
+        """D_tree, the number of edges on a shortest path: int8[N, N], or int16 for distances above 127.
 
-        Pairs without a path have the largest distance + 1.
+        Concepts without a path between them have the largest distance + 1.
         """
         return _frozen(_distances(self.networkx))
 

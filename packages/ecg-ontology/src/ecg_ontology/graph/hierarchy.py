@@ -1,7 +1,7 @@
-"""Hierarchy of the concepts: ancestors, descendants and trees.
+"""Traverse the hierarchy of concepts: ancestors, descendants and trees.
 
-The IS_A relations are `family` and `subtypeOf`. A manifestation is no descendant of its condition, because
-it shows the condition and isn't a kind of it.
+The IS_A relations are `family` and `subtypeOf`. A manifestation is not a descendant of its condition, because
+it isn't a kind of this condition.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -17,7 +17,7 @@ IS_A = (Kind.family, Kind.subtype_of)
 
 
 class TreeLine(NamedTuple):
-    """Line of a tree. `again` is true if the concept's children were listed earlier."""
+    """Line of a tree. `again` is true if the children of the concept are listed in an earlier line."""
 
     depth: int
     concept: Concept
@@ -25,10 +25,10 @@ class TreeLine(NamedTuple):
 
 
 def steps(pairs: Iterable[tuple[int, int]]) -> dict[int, list[int]]:
-    """Return the direct targets of each concept."""
+    """Return the direct targets of each concept from pairs (source, target)."""
     steps: dict[int, list[int]] = {}
-    for near, far in pairs:
-        steps.setdefault(near, []).append(far)
+    for source, target in pairs:
+        steps.setdefault(source, []).append(target)
     return steps
 
 
@@ -37,7 +37,7 @@ def reachable(starts: Iterable[NodeT], steps: Mapping[NodeT, Iterable[NodeT]]) -
     reached: dict[NodeT, Any] = dict.fromkeys(starts)
     level = list(reached)
     while level:
-        level = sorted({far for near in level for far in steps.get(near, ())} - reached.keys())
+        level = sorted({target for source in level for target in steps.get(source, ())} - reached.keys())
         reached.update(dict.fromkeys(level))
     return tuple(reached)
 
@@ -73,11 +73,11 @@ def branches(
 
 
 def broader(draft: "Draft") -> dict[str, tuple[str, ...]]:
-    """Return the direct superclasses of each concept by IRI, for exports with strict logic.
+    """Return the direct superclasses of each concept by IRI, for exports with formal semantics.
 
-    The superclasses of a subtype are its parents. The superclass of any other finding is its family. A
-    concept with `either_parent` gets the nearest common ancestors of its parents, because the sources don't
-    state that it is a kind of both.
+    The superclasses of a subtype are its parents. The superclass of any other finding is its family. The
+    superclasses of a concept with `either_parent` are the nearest common ancestors of its parents, because
+    the concept isn't a kind of both parents.
     """
     above: dict[Kind, dict[str, list[str]]] = {kind: {} for kind in IS_A}
     for relation in draft.relations:

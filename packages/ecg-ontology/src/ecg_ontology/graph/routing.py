@@ -1,7 +1,6 @@
-"""Routing π and φ⁻¹ from diagnostic codes to nodes (appendix, "SNOMED-CT Code Mapping").
+"""Route diagnostic codes to nodes: π and φ⁻¹ (paper, "SNOMED-CT Code Mapping").
 
-This module is pure Python without arrays or graphs, so that most of the time to route a code is the import of
-pydantic.
+This module imports no NumPy and no networkx, so that a command that routes a code starts fast.
 """
 
 import re
@@ -29,10 +28,10 @@ BUILT_IN = {
 }
 """Prefixes that an SSSOM table may use without declaring them."""
 _LONGEST_BITS = 128
-"""Largest size of a numeric code in bits."""
+"""Maximum size of a numeric code in bits."""
 _SCTID = re.compile(r"[1-9][0-9]{5,17}")
 _CONCEPTS = ("00", "10")
-"""Digits before the check digit in identifiers of concepts. Descriptions have 01 or 11 instead."""
+"""Digits before the check digit in the identifiers of concepts. Identifiers of descriptions have 01 or 11."""
 _CURIE = re.compile(r"[A-Za-z][A-Za-z0-9_.-]*:\S+")
 
 _UNDOTTED = re.compile(r"((?:icd[\w-]*:)?(?:[A-Z]\d[0-9A-Z]|\d{3}))([0-9A-Z]{1,4})", re.IGNORECASE)
@@ -48,18 +47,18 @@ _TURN = (1, 5, 7, 6, 2, 8, 3, 0, 9, 4)
 def has_check_digit(digits: str) -> bool:
     """Return whether the last digit is the Verhoeff check digit (SNOMED CT, "Check-digit")."""
     check = 0
-    for place, digit in enumerate(reversed(digits)):
+    for position, digit in enumerate(reversed(digits)):
         turned = int(digit)
-        for _ in range(place % 8):
+        for _ in range(position % 8):
             turned = _TURN[turned]
         check = _D5[check][turned]
     return check == 0
 
 
 def malformation(code: str) -> str:
-    """Return why `code` can't be a code, or "" if it can.
+    """Return why a code is malformed, or "".
 
-    A code is a SNOMED CT identifier (6 to 18 digits ending with a check digit) or ``vocabulary:code``.
+    A code is a SNOMED CT identifier (6 to 18 digits ending in a check digit) or ``vocabulary:code``.
 
     Example:
         >>> malformation("STE")
@@ -72,14 +71,14 @@ def malformation(code: str) -> str:
     if not _SCTID.fullmatch(code):
         return "neither a SNOMED CT identifier nor of the form vocabulary:code"
     if not has_check_digit(code):
-        return "its check digit does not fit: a digit is wrong or two are swapped"
+        return "its check digit is wrong: a digit is mistyped, or two digits are swapped"
     if code[-3:-1] not in _CONCEPTS:
-        return "it identifies no concept, but one of its descriptions or relationships"
+        return "it identifies a description or relationship, not a concept"
     return ""
 
 
 def canonical_code(code: str) -> str:
-    """Return a code in the form that the tables use, from any other way to write it.
+    """Return a code in the form of the tables.
 
     Example:
         >>> canonical_code("snomedct:164889003"), canonical_code("http://snomed.info/id/164889003")
@@ -88,7 +87,7 @@ def canonical_code(code: str) -> str:
         'icd10:I48'
     """
     code = code.strip()
-    number = code.removesuffix(".0")  # tables add .0 in columns of numbers with gaps
+    number = code.removesuffix(".0")  # pandas adds .0 in columns of numbers with gaps
     code = number if number.isdecimal() else code
     iri = next((iri for iri in SNOMED_IRIS if code.startswith(iri)), "") if "/" in code else ""
     prefix, separator, local = code.removeprefix(iri).partition(":")
@@ -98,9 +97,9 @@ def canonical_code(code: str) -> str:
 
 
 def dotted(code: str) -> str:
-    """Return an ICD code with the point that hospitals leave out.
+    """Add the point to an ICD code, because many hospitals leave it out.
 
-    Return "" if the code already has a point or isn't an ICD code.
+    Returns "" if the code already has a point or isn't an ICD code.
 
     Example:
         >>> dotted("icd10:I4891"), dotted("icd9cm:42731"), dotted("I48.91")
@@ -111,7 +110,7 @@ def dotted(code: str) -> str:
 
 
 def code_text(code: object) -> str:
-    """Return a code as text. Integers, which some tables contain, are SNOMED CT identifiers.
+    """Return a code as text. An integer is a SNOMED CT identifier.
 
     Raises `UsageError` if the code is neither text nor an integer.
     """
@@ -124,13 +123,14 @@ def code_text(code: object) -> str:
             f"a code must have at most {_LONGEST_BITS} bits, got {number.bit_length()}",
             remedy="Pass it as text",
         )
-    raise UsageError(f"{code!r} isn't a code", remedy="Give codes as text, or as whole numbers")
+    raise UsageError(f"a code must be text or an integer, got {code!r}", remedy="Convert the codes to text")
 
 
 class RoutingTable:
-    """Routing table π of a profile: the base table, with rows replaced by the profile's own table.
+    """Routing π of a profile: the base table, with codes replaced by the table of the profile.
 
-    ``paper`` keeps codes as the paper prints them. ``curated`` contains the curators' decisions.
+    The profile ``paper`` routes codes as the paper prints them. The profile ``curated`` has the curators'
+    decisions.
     """
 
     def __init__(
@@ -166,7 +166,7 @@ class RoutingTable:
         return tuple(row for code in self.codes for row in self._of_profile.get(code) or self._base[code])
 
     def route(self, code: object) -> Route:
-        """Return π(`code`). Unknown and malformed codes get a route with this status."""
+        """Return the route π of a code. The status shows if the code is unknown or malformed."""
         code = canonical_code(code_text(code))
         if code not in self._routes:
             self._routes[code] = self._look_up(code)
@@ -181,11 +181,11 @@ class RoutingTable:
             problem = malformation(code)
             if problem:
                 return Route(code=code, status=Status.invalid, notes=(f"not a code: {problem}",))
-            note = "well formed, but in no routing table: add a row to routing.sssom.tsv to supervise with it"
+            note = "well formed, but in no routing table. To use it, add a row to routing.sssom.tsv"
             if mapped := self._crosswalks.get(code):
                 note = (
-                    f"in no routing table: {mapped[0].table} maps it ({mapped[0].label}) to "
-                    f"{self._tables(mapped)} and never supervises; ecgonto review --add lets it supervise"
+                    f"in no routing table. {mapped[0].table} maps it ({mapped[0].label}) to "
+                    f"{self._tables(mapped)}, but only for exports. To use it, run ecgonto review --add"
                 )
             return Route(code=code, status=Status.unknown, notes=(note, *self._decided(code)))
         label = self._base.get(code, rows)[0].label
@@ -205,25 +205,25 @@ class RoutingTable:
         if self.profile != "paper" or code not in self._of_profile or official is None:
             return (*reasons, *self._decided(code))
         return (
-            f"kept as the paper prints it, {rows[0].label!r} → {self._tables(rows)}; the official label is "
+            f"routed as the paper prints it, {rows[0].label!r} → {self._tables(rows)}. The official label is "
             f"{official[0].label!r}, and the profile curated routes it to {self._tables(official)}",
             *reasons,
         )
 
     def _decided(self, code: str) -> tuple[str, ...]:
-        """Return a note on the curators' decision about `code`, for users of another profile."""
+        """Return a note on the curators' decision about a code, for users of another profile."""
         rows = self._curated.get(code)
         if rows is None or self.profile == "curated":
             return ()
-        where = self._tables(rows) if rows[0].node is not None else "nothing"
-        return (f"in doubt: the profile curated routes it to {where}, for: {rows[0].reason}",)
+        target = self._tables(rows) if rows[0].node is not None else "nothing"
+        return (f"disputed: the profile curated routes it to {target}, because: {rows[0].reason}",)
 
     def _tables(self, rows: Sequence[RoutingRow]) -> str:
         return "{" + ", ".join(self._by_iri[row.node].abbr for row in rows if row.node is not None) + "}"
 
 
 def regime_of(nodes: Iterable[str | None], tiers: Mapping[str, Tier | None]) -> Regime:
-    """Return a code's regime from the nodes of its rows. `None` stands for ``sssom:NoTermFound``."""
+    """Return the regime of a code from the nodes of its rows. `None` stands for ``sssom:NoTermFound``."""
     nodes = list(nodes)
     if None in nodes:
         return Regime.unrouted
