@@ -53,7 +53,7 @@ def test_a_folder_that_extends_nothing_is_refused(tmp_path):
         (packaged_sources() / "extended" / "extended.ttl").read_text("utf-8"), "utf-8"
     )
     (tmp_path / "extends.txt").write_text("nowhere\n", "utf-8")
-    with pytest.raises(SourceError, match="must name a folder of sources without its own extends.txt"):
+    with pytest.raises(SourceError, match=r"must name a folder of sources without its own extends\.txt"):
         ecg_ontology.load(tmp_path)
 
 

@@ -1,4 +1,4 @@
-"""Loading of ontologies, drafts and errata."""
+"""Load ontologies, drafts and errata."""
 
 from pathlib import Path
 
@@ -9,7 +9,7 @@ from ecg_ontology.graph.drafts import Draft, Erratum
 from ecg_ontology.ontology import Ontology
 
 PACKAGED = Path(__file__).parent / "data" / "ccg.json"
-"""Bundle in the wheel. It needs no checks, because `ecgonto build` writes only valid bundles."""
+"""Bundle in the package. It isn't checked again, because `ecgonto build` writes only valid bundles."""
 EXTENDED = "extended"
 """Name of the packaged graph that extends the 40 concepts by 26 findings."""
 
@@ -21,8 +21,8 @@ def load(source: str | Path | None = None, profile: Profile = "paper") -> Ontolo
         source: a folder of sources, a bundle (``.json``), or a graph without routing (``.ttl``, ``.owl``,
             ``.rdf`` or ``.nt``). `None` loads the packaged cardiac concept graph. ``"extended"`` loads the
             packaged graph with 26 more findings.
-        profile: ``paper`` (default) keeps four codes as the paper prints them. ``curated`` corrects them and
-            applies the curators' decisions on doubtful codes.
+        profile: ``paper`` (default) routes four codes as the paper prints them. ``curated`` corrects these
+            codes and applies the curators' decisions on disputed codes.
 
     Raises:
         SourceError: the source can't be read or doesn't describe a concept graph.
@@ -57,7 +57,7 @@ def read_draft(source: str | Path | None) -> Draft:
 
 
 def errata(source: str | Path | None = None) -> tuple[Erratum, ...]:
-    """Return the contradictions in the paper, with the decision on each and the test of the decision.
+    """Return the contradictions in the paper, each with the decision and a test of the decision.
 
     Args:
         source: see `load`.

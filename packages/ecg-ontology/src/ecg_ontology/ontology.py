@@ -1,6 +1,6 @@
-"""Ontology object: vocabulary, routing and targets.
+"""Define the ontology: vocabulary, routing and targets.
 
-Arrays, the graph library and the checks are imported on first use, because routing a code doesn't need them.
+NumPy, networkx and the checks are imported on first use, because routing a code doesn't need them.
 
 Shapes: B records, N concepts.
 """
@@ -36,14 +36,14 @@ class Ontology(Vocabulary):
         header: name, version, licence and provenance.
         draft: content of the sources, including the tables of both profiles.
         profile: ``paper`` or ``curated``.
-        nodes: the N concepts in index order.
+        nodes: the N concepts in the order of their indices.
         relations: the edges, without duplicates.
 
     Args:
         draft: content of the sources.
         profile: routing profile to use.
-        where: file to name in error messages.
-        checked: skip the checks because the draft is known to be valid.
+        where: name of the source in error messages.
+        checked: whether the draft is known to be valid, so that the checks can be skipped.
 
     Raises:
         SourceError: the draft breaks a structural rule. The message reports the first violation.
@@ -106,17 +106,17 @@ class Ontology(Vocabulary):
 
     @classmethod
     def from_networkx(cls, graph: "nx.Graph[Any]", iri: str, **about: str) -> "Ontology":
-        """Return an ontology of any domain, built from a networkx graph.
+        """Build an ontology of any domain from a networkx graph.
 
         Args:
             graph: see `formats.from_networkx.draft_from_networkx`. Directed edges point to the more general
                 node.
-            iri: name of the ontology.
+            iri: IRI of the ontology.
             about: ``title``, ``version`` and ``licence``.
 
         Raises:
             SourceError: the graph breaks a structural rule.
-            UsageError: a node or an edge has an attribute that can't be read.
+            UsageError: an attribute of a node or an edge is invalid.
 
         Example:
             >>> import ecg_ontology, networkx
@@ -130,7 +130,7 @@ class Ontology(Vocabulary):
         return cls(draft_from_networkx(graph, iri, **about), where=iri)
 
     def to_frame(self) -> "pd.DataFrame":
-        """Return the concepts as a pandas table with one row per concept, including family and codes.
+        """Return a pandas table with a row per concept, including its family and its codes.
 
         Raises:
             UsageError: pandas is not installed.
@@ -171,8 +171,8 @@ class Ontology(Vocabulary):
     def save(self, path: str | Path) -> None:
         """Write the ontology with both profiles to a JSON bundle that `ecg_ontology.load` can read.
 
-        Run folders contain the bundle as ``ontology.json``. If a checkpoint doesn't fit an ontology, the
-        bundle shows the difference.
+        Run folders contain such a bundle as ``ontology.json``. If a checkpoint doesn't fit an ontology,
+        compare the bundle with the ontology to see the difference.
 
         Args:
             path: the output file. An existing bundle is replaced.
@@ -207,16 +207,14 @@ class Ontology(Vocabulary):
 
     @property
     def official(self) -> dict[str, str]:
-        """Labels of the codes in the official map: in the packaged ontology, the Challenges' 133 codes."""
+        """Official labels by code. The packaged ontology has the 133 codes of the CinC Challenges."""
         return dict(self.draft.official)
 
     def route(self, code: str | int) -> Route:
-        """Return the route π of a code: a SNOMED CT code, or a code with a prefix such as ``scp:NORM``.
-
-        Unknown and invalid codes get a route with this status instead of an error.
+        """Return the route π of a code. An unknown or invalid code isn't an error, but a status of the route.
 
         Args:
-            code: text or integer.
+            code: SNOMED CT code as text or integer, or a code with a prefix such as ``scp:NORM``.
 
         Raises:
             UsageError: `code` is neither text nor an integer.
@@ -247,12 +245,12 @@ class Ontology(Vocabulary):
     ) -> "NDArray[np.uint8]":
         """Return the leaf multi-hot y, uint8[B, N], of B records.
 
-        Root columns are always 0 (appendix, "Parent-node filtering"). Codes that reach no leaf add nothing.
+        Columns of roots are always 0 (paper, "Parent-node filtering"). Codes that reach no leaf are ignored.
 
         Args:
-            records: a list of codes for each of the B records, or factorised codes.
-            strict: what to do with unknown or malformed codes. `True` raises, `False` logs a warning with
-                their number, `None` ignores them.
+            records: a list of codes for each of the B records, or encoded codes.
+            strict: whether unknown or malformed codes raise an error (`True`), log a warning (`False`), or
+                are ignored silently (`None`).
 
         Raises:
             UsageError: a record isn't a list of codes, or `strict` is true and a code is unknown or
@@ -267,11 +265,14 @@ class Ontology(Vocabulary):
         return targets.multi_hot(coded, [self.route(code).leaves for code in coded.vocabulary], len(self))
 
     def primary(self, y: "ArrayLike", rule: Rule = "max-index") -> "NDArray[np.int64]":
-        """Return c*, int64[B]: the leaf that anchors each record's soft target, or −1 if there is no leaf.
+        """Return the primary concept c* of each record, int64[B], or −1 if the record has no leaf.
+
+        The soft target of a record is centred on its primary concept.
 
         Args:
             y: leaf multi-hot, [B, N].
-            rule: ``max-index`` (the paper's) or ``most-specific``.
+            rule: rule that selects c* from the active leaves: ``max-index`` (as in the paper) or
+                ``most-specific``.
 
         Raises:
             UsageError: the rule is unknown, or `y` isn't [B, N], has values other than 0 and 1, or has an
@@ -291,8 +292,8 @@ class Ontology(Vocabulary):
 
         Args:
             y: leaf multi-hot, [B, N].
-            sigma: temperature in edges, > 0.
-            rule: how c* is chosen.
+            sigma: temperature in edges, above 0.
+            rule: rule that selects c*, see `primary`.
 
         Raises:
             UsageError: `sigma` is not positive, the rule is unknown, or `y` is invalid (see `primary`).

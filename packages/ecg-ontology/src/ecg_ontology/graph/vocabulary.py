@@ -1,6 +1,6 @@
-"""Vocabulary: the numbered concepts and edges that a checkpoint is bound to.
+"""Define the vocabulary: the numbered concepts and edges that a checkpoint depends on.
 
-Arrays and the graph library are imported on first use.
+NumPy and networkx are imported on first use.
 
 Shapes: N concepts.
 """
@@ -22,14 +22,14 @@ if TYPE_CHECKING:
 
 
 _LONGEST = 10
-"""Indices have fewer digits than this."""
+"""Number of digits from which a number can't be an index."""
 
 
 class Vocabulary:
     """Concepts in the order of their indices, and the edges between them.
 
     Attributes:
-        nodes: the N concepts in index order.
+        nodes: the N concepts in the order of their indices.
         relations: the edges, without duplicates.
 
     Example:
@@ -86,10 +86,10 @@ class Vocabulary:
 
     @cached_property
     def sha256(self) -> str:
-        """SHA-256 of the enumeration that prototypes, D and Â are bound to.
+        """SHA-256 of the enumeration. Prototypes, D and Â depend on the enumeration.
 
-        The hash covers index, tier, abbreviation and IRI of every concept, and kind and ends of every edge.
-        It excludes labels, text variants, routing and version, so checkpoints stay valid if these are
+        The hash covers the index, tier, abbreviation and IRI of every concept, and the kind and ends of every
+        edge. It excludes labels, text variants, routing and version, so checkpoints stay valid if these are
         corrected.
         """
         return enumeration.sha256_of(self.enumeration)
@@ -113,17 +113,17 @@ class Vocabulary:
 
     @property
     def distances(self) -> "NDArray[np.signedinteger]":
-        """D_tree, int8[N, N] (int16 if a distance exceeds 127): number of edges on a shortest path."""
+        """D_tree, int8[N, N] (int16 for distances above 127): number of edges on a shortest path."""
         return self.graph.distances
 
     @property
     def adjacency(self) -> "NDArray[np.uint8]":
-        """A, uint8[N, N]: symmetric, 0/1, no self-loops."""
+        """Adjacency A, uint8[N, N], with values 0 and 1, symmetric and without self-loops."""
         return self.graph.adjacency
 
     @property
     def a_hat(self) -> "NDArray[np.float64]":
-        """Â = D^-1/2 (A + I) D^-1/2, float64[N, N]."""
+        """Normalised adjacency Â = D^-1/2 (A + I) D^-1/2, float64[N, N]."""
         return self.graph.a_hat
 
     @property
@@ -138,7 +138,7 @@ class Vocabulary:
 
     @cached_property
     def families(self) -> tuple[int, ...]:
-        """Index of each concept's root. The family of a root is the root itself."""
+        """Index of the root of each concept. The family of a root is the root itself."""
         family = {edge.source: edge.target for edge in self.relations if edge.kind is Kind.family}
         return tuple(family.get(index, index) for index in range(len(self)))
 
@@ -173,7 +173,7 @@ class Vocabulary:
 
     @cached_property
     def _by_name(self) -> dict[str, Concept]:
-        """Concepts by label and synonym. Names that two concepts share are left out."""
+        """Concepts by label and synonym, without names that belong to two concepts."""
         from ecg_ontology.base.text_folding import fold
 
         owners: dict[str, set[int]] = {}
@@ -186,13 +186,13 @@ class Vocabulary:
     def _advice(self, name: str) -> str:
         from ecg_ontology.base.text_folding import nearest
 
-        near = nearest(name, [text for node in self.nodes for text in (node.abbr, node.label)])
-        if near:
-            return "Did you mean " + " or ".join(near) + "?"
-        return f"Indices run from 0 to {len(self) - 1}; `ecgonto show` lists the abbreviations"
+        similar = nearest(name, [text for node in self.nodes for text in (node.abbr, node.label)])
+        if similar:
+            return "Did you mean " + " or ".join(similar) + "?"
+        return f"Indices run from 0 to {len(self) - 1}. `ecgonto show` lists the abbreviations"
 
     def neighbours(self, name: int | str) -> tuple[tuple[Concept, str], ...]:
-        """Return the adjacent concepts with their roles. A concept joined by two edges is returned twice.
+        """Return the adjacent concepts with their roles. Two edges to the same concept give two entries.
 
         Args:
             name: see `node`.
@@ -204,16 +204,16 @@ class Vocabulary:
 
     @cached_property
     def _neighbours(self) -> dict[int, tuple[tuple[Concept, str], ...]]:
-        near: dict[int, list[tuple[Concept, str]]] = {}
+        adjacent: dict[int, list[tuple[Concept, str]]] = {}
         for edge in self.relations:
             outward, inward = edge.kind.readings
-            near.setdefault(edge.source, []).append((self.nodes[edge.target], outward))
+            adjacent.setdefault(edge.source, []).append((self.nodes[edge.target], outward))
             if edge.target != edge.source:
-                near.setdefault(edge.target, []).append((self.nodes[edge.source], inward))
-        return {index: tuple(neighbours) for index, neighbours in near.items()}
+                adjacent.setdefault(edge.target, []).append((self.nodes[edge.source], inward))
+        return {index: tuple(neighbours) for index, neighbours in adjacent.items()}
 
     def ancestors(self, name: int | str) -> tuple[Concept, ...]:
-        """Return the more general concepts over `subtypeOf` and `family`, nearest first.
+        """Return all more general concepts by `subtypeOf` and `family`, nearest first.
 
         Args:
             name: see `node`.
@@ -222,9 +222,10 @@ class Vocabulary:
         return tuple(self.nodes[index] for index in reachable([self.node(name).index], upwards)[1:])
 
     def descendants(self, name: int | str) -> tuple[Concept, ...]:
-        """Return the more specific concepts over `family` and `subtypeOf`, nearest first.
+        """Return all more specific concepts by `family` and `subtypeOf`, nearest first.
 
-        Manifestations aren't included: ST elevation shows ischaemia, but isn't a kind of it.
+        Manifestations aren't included. For example, ST elevation is a manifestation of ischaemia, but not a
+        kind of ischaemia.
 
         Args:
             name: see `node`.

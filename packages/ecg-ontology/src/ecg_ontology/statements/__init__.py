@@ -1,1 +1,1 @@
-"""Statements of machines and reports: words, cues with their scope, findings, and tables of known lines."""
+"""Read the statements of devices and reports: words, cues with their scope, findings, and known lines."""

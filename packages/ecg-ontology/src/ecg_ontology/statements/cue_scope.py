@@ -1,4 +1,7 @@
-"""Scope of cues: which findings in a sentence are denied, doubted, requested or past."""
+"""Find the scope of cues: which findings in a sentence are denied, doubted, requested or past.
+
+A place is the number of an item in the sentence.
+"""
 
 from collections.abc import Sequence
 from typing import Literal
@@ -10,12 +13,12 @@ Certainty = Literal["certain", "probable", "possible", "asked"]
 _LISTING = frozenset({"and", "or"})
 _PROBABLE = ("prob", "likely", "wahrsch", "waarsch", "prov", "verosim", "presum", "vermut", "am ehesten")
 _BASIC = frozenset({"NSR", "STach", "SBrad", "SinusA", "Paced", "Normal"})
-"""Basic rhythms. After a denied rhythm, a basic rhythm is the actual rhythm and isn't denied."""
+"""Basic rhythms. A basic rhythm after a denied rhythm is the actual rhythm, so it isn't denied."""
 _RHYTHMS = frozenset({"AF", "AFL", "SVT", "AT", "VT", "VF", "JR", "PAC", "PVC"})
 
 
 class CueScopes:
-    """Cues of a sentence, and the findings that they deny, doubt, request or put into the past."""
+    """Cues of a sentence, and the findings that they mark as denied, doubted, requested or past."""
 
     def __init__(self, items: Sequence[Item], regions: Sequence[Region]) -> None:
         self._items = items
@@ -66,7 +69,7 @@ class CueScopes:
             self._unsure.setdefault(place, level)
 
     def _follows(self, place: int) -> bool:
-        """Return whether a term follows before the next delimiter."""
+        """Return whether a term comes between this place and the next delimiter."""
         for item in self._items[place + 1 :]:
             if item.sign or item.cues & (_LISTING | {"with", "but"}):
                 return False
@@ -80,11 +83,11 @@ class CueScopes:
         if "behind" not in item.cues:
             return False
         if "en" in item.languages and item.words.isalpha() and "fr" in item.languages:
-            others = [other.languages for other in self._items if other.languages and other is not item]
-            if not any("fr" in languages and "en" not in languages for languages in others):
+            elsewhere = [other.languages for other in self._items if other.languages and other is not item]
+            if not any("fr" in languages and "en" not in languages for languages in elsewhere):
                 return False
-        before = next((at for at in range(place - 1, -1, -1) if self._parts(at)), None)
-        after = next((at for at in range(place + 1, len(self._items)) if self._parts(at)), None)
+        before = next((left for left in range(place - 1, -1, -1) if self._parts(left)), None)
+        after = next((right for right in range(place + 1, len(self._items)) if self._parts(right)), None)
         if before is None or self._items[before].sign or self._items[before].cues & _LISTING:
             return False
         return after is None or after not in self._region or bool(self._regions[self._region[after]].findings)
@@ -101,7 +104,7 @@ class CueScopes:
         return "answer" in self._items[place].cues and last and sign in {":", "-", "("}
 
     def _section(self, head: int) -> set[int]:
-        """Return the places under a heading such as "Indication:", up to the next heading."""
+        """Return the places of a heading such as "Indication:" and of its text, up to the next heading."""
         colons = [place for place in range(head, len(self._items)) if self._items[place].sign == ":"]
         if not colons or colons[0] != head + 1:
             return set()
@@ -109,7 +112,7 @@ class CueScopes:
         return set(range(head, end))
 
     def _after(self, place: int, *, listing: bool) -> set[int]:
-        """Return the places after a cue that the cue covers."""
+        """Return the places after a cue that are in its scope. `listing` includes the rest of a list."""
         covered: set[int] = set()
         for here in range(place + 1, len(self._items)):
             item = self._items[here]
@@ -134,11 +137,11 @@ class CueScopes:
         return covered
 
     def _ends_in_or(self, place: int) -> bool:
-        """Return whether a list of alternatives follows."""
+        """Return whether an "or" follows."""
         return any("or" in item.cues for item in self._items[place + 1 :])
 
     def _is_affirmed(self, place: int) -> bool:
-        """Return whether the text after a conjunction is stated as present."""
+        """Return whether the text after a conjunction has a cue of presence."""
         return any("present" in self._items[here].cues for here in self._span(place))
 
     def _span(self, place: int) -> list[int]:
@@ -150,7 +153,7 @@ class CueScopes:
         return span
 
     def _listed(self, comma: int) -> bool:
-        """Return whether a comma belongs to a list that "and" or "or" ends and that has no basic rhythm."""
+        """Return whether a comma belongs to a list without a basic rhythm that ends in "and" or "or"."""
         span = self._span(comma)
         rest = range(comma + 1, len(self._items))
         basic = _BASIC - {"Paced"} if self._ends_in_or(comma) else _BASIC
@@ -167,9 +170,9 @@ class CueScopes:
         return bool(item.cues & _LISTING) or (item.sign == "," and self._listed(after))
 
     def _before(self, place: int, *, nearest: bool = False) -> set[int]:
-        """Return the places before a cue that the cue covers.
+        """Return the places before a cue that are in its scope.
 
-        If `nearest`, only the nearest of adjacent findings is covered.
+        If `nearest`, only the nearest of several adjacent findings is in the scope.
         """
         covered: set[int] = set()
         for here in range(place - 1, -1, -1):
@@ -181,25 +184,25 @@ class CueScopes:
             covered.add(here)
         if nearest and (terms := covered & self._region.keys()):
             region = self._regions[self._region[max(terms)]]
-            findings = [each for each in region.findings if each.places & covered]
-            findings.sort(key=lambda each: max(each.places & covered))
-            for each in findings[:-1]:
-                covered -= each.places - findings[-1].places
+            findings = [finding for finding in region.findings if finding.places & covered]
+            findings.sort(key=lambda finding: max(finding.places & covered))
+            for finding in findings[:-1]:
+                covered -= finding.places - findings[-1].places
         return covered
 
     def _holds(self, places: Sequence[int] | range, names: frozenset[str]) -> bool:
-        """Return whether a finding at one of the places has one of the names."""
-        at = set(places)
+        """Return whether any finding at these places has any of these names."""
+        searched = set(places)
         return any(
             chain[0] in names
             for region in self._regions
             for finding in region.findings
-            if finding.places & at
+            if finding.places & searched
             for chain in finding.concepts
         )
 
     def _either(self) -> None:
-        """Mark two findings as possible if "or" or "versus" joins them."""
+        """Mark two findings as possible if they are joined by "or", "versus" or a slash."""
         for before, after in zip(self._regions, self._regions[1:], strict=False):
             first = min(term.place for term in after.terms)
             between = [item for item in self._items[:first][-2:] if item.cues]
@@ -216,7 +219,7 @@ class CueScopes:
                     self._unsure.setdefault(place, "possible")
 
     def _is_slash(self, first: int) -> bool:
-        """Return whether only a slash without blanks, or a slash and a hyphen, precedes a term."""
+        """Return whether a slash without blanks, perhaps with a hyphen, comes directly before a term."""
         slash = first - 1
         if slash > 0 and self._items[slash].sign == "-":
             slash -= 1
@@ -226,7 +229,7 @@ class CueScopes:
         return bool(names[0].terms) and names[-1].first - names[0].last == len(names) - 1
 
     def conducts(self) -> bool:
-        """Return whether a ratio means the conduction of a flutter or tachycardia, and not a block."""
+        """Return whether a ratio such as 2:1 describes flutter or tachycardia, and not a block."""
         return self._holds(range(len(self._items)), frozenset({"AFL", "AT"}))
 
     def otherwise(self, finding: FindingInText) -> bool:

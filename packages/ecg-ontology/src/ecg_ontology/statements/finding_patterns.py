@@ -1,4 +1,4 @@
-"""Patterns of findings: combinations of terms in a sentence, with the concepts that they name."""
+"""Load the patterns of findings: combinations of terms in a sentence, with their concepts."""
 
 from functools import cache
 from typing import NamedTuple
@@ -7,7 +7,12 @@ from ecg_ontology.statements.lexicon import table_rows
 
 
 class Pattern(NamedTuple):
-    """Terms of a finding, and its concepts."""
+    """Pattern of a finding.
+
+    Attributes:
+        terms: terms that must occur, each as a set of alternatives.
+        concepts: concepts of the finding, each as alternatives in order of preference.
+    """
 
     terms: tuple[frozenset[str], ...]
     concepts: tuple[tuple[str, ...], ...]
@@ -17,7 +22,7 @@ class Pattern(NamedTuple):
 def patterns() -> dict[str, tuple[Pattern, ...]]:
     """Return the patterns of `findings.tsv`, grouped by their first term.
 
-    A pattern whose first term has alternatives is listed under each of them.
+    If the first term of a pattern has alternatives, the pattern is listed under each alternative.
     """
     table: dict[str, list[Pattern]] = {}
     for terms, concepts in table_rows("findings.tsv"):
@@ -39,13 +44,11 @@ WALLS = {
 
 
 def chain_of(name: str) -> tuple[str, ...]:
-    """Return the alternative concepts of a finding in order of preference, given the first of them."""
+    """Return the alternative concepts of a finding in order of preference, from the name of the first."""
     return _chains().get(name, (name,))
 
 
 @cache
 def _chains() -> dict[str, tuple[str, ...]]:
-    every = [pattern for group in patterns().values() for pattern in group]
-    return {
-        chain[0]: chain for chain in (*WALLS.values(), *(chain for one in every for chain in one.concepts))
-    }
+    of_patterns = (chain for group in patterns().values() for pattern in group for chain in pattern.concepts)
+    return {chain[0]: chain for chain in (*WALLS.values(), *of_patterns)}

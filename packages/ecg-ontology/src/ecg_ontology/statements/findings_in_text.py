@@ -1,8 +1,9 @@
-"""Findings in a sentence: terms that belong together, in any order and language.
+"""Find the findings in a sentence: terms that belong together, in any order and language.
 
 A sentence is divided into regions at commas, conjunctions and cues. Within a region, the finding with the
 most adjacent terms is taken first. A region without its own finding qualifies the region before it ("MI,
-old"), or shares terms with a neighbour ("ST elevation or depression").
+old"), or shares terms with a neighbour ("ST elevation or depression"). A place is the number of an item in
+the sentence.
 """
 
 from collections.abc import Sequence
@@ -42,19 +43,20 @@ _OPPOSITES = (
     frozenset({"ELEVATION", "DEPRESSION"}),
     frozenset({"FIRST", "SECOND", "THIRD"}),
 )
-"""Mutually exclusive terms. If a region has a term of a set, it takes none of that set from a neighbour."""
+"""Mutually exclusive terms. A region with a term of a set takes no other term of this set from a
+neighbour."""
 _ACUITY = {"OLD": "old", "ACUTE": "acute", "UNDATED": "age undetermined"}
 _AGED = {"old": "OMI", "acute": "AMI"}
 _GAP = 1.1
-"""Cost of an unrelated term between two terms of a finding, in terms."""
+"""Cost of an unrelated term between two terms of a finding. A matched term has the value 1."""
 _SPREAD = 0.01
-"""Cost per place between the first and last term of a finding, in terms, to prefer closer terms."""
+"""Cost per place between the first and last term of a finding, so that closer terms are preferred."""
 _MOST = 64
-"""Largest number of ways to choose the occurrences of a pattern's terms that are compared."""
+"""Maximum number of combinations of occurrences that are compared for a pattern."""
 
 
 class Occurrence(NamedTuple):
-    """Occurrence of a term at the place of an item."""
+    """Occurrence of a term in the item at a place."""
 
     term: str
     place: int
@@ -62,7 +64,7 @@ class Occurrence(NamedTuple):
 
 @dataclass
 class Region:
-    """Part of a sentence without a delimiter: its terms, and its link to the region before."""
+    """Part of a sentence between two delimiters: the delimiter before it, its terms and its findings."""
 
     link: str = ""
     terms: list[Occurrence] = field(default_factory=list)
@@ -71,12 +73,12 @@ class Region:
 
 @dataclass(frozen=True)
 class FindingInText:
-    """Finding in a text: its alternative concepts, and the items that name it.
+    """Finding in a text.
 
     Attributes:
-        concepts: alternative names in order of preference, for each concept of the finding.
+        concepts: names of the concepts, each as alternatives in order of preference.
         places: places of the items that name the finding.
-        shared: places of shared items in a neighbouring region.
+        shared: places of further items in a neighbouring region, which the finding shares.
         acuity: ``acute``, ``old``, ``age undetermined`` or "".
         incomplete: whether the text describes the finding as incomplete.
         ratio: whether a conduction ratio such as 2:1 names the finding.
@@ -113,7 +115,7 @@ def regions_of(items: Sequence[Item]) -> list[Region]:
 
 
 def _with_degrees(regions: Sequence[Region]) -> list[Region]:
-    """Join a sinoatrial block with its degree after a comma, because "Mobitz" by itself means the AV node."""
+    """Join a sinoatrial block with its degree after a comma. Otherwise, "Mobitz" would mean an AV block."""
     joined: list[Region] = []
     for region in regions:
         names = {term.term for term in region.terms}
@@ -126,14 +128,14 @@ def _with_degrees(regions: Sequence[Region]) -> list[Region]:
 
 
 def _complete(regions: list[Region], number: int) -> None:
-    """Set the findings that a region without findings forms together with a neighbour."""
+    """Find the findings of a region together with a neighbour, if the region has none of its own."""
     region = regions[number]
     before = regions[number - 1] if number else None
     after = regions[number + 1] if number + 1 < len(regions) else None
-    mine = {term.place for term in region.terms}
+    own_places = {term.place for term in region.terms}
     qualifies = all(term.term in _QUALIFIERS for term in region.terms)
     if after is not None and after.link in _SHARING | {","} and after.findings:
-        joined = _with(region, after.terms, mine)
+        joined = _with(region, after.terms, own_places)
         if joined:
             region.findings = joined
             return
@@ -141,25 +143,25 @@ def _complete(regions: list[Region], number: int) -> None:
         return
     if qualifies and region.link in {",", "cue", "(", "-", ":", "with"} and before.terms:
         findings = _findings([*before.terms, *region.terms])
-        if any(finding.places & mine for finding in findings):
+        if any(finding.places & own_places for finding in findings):
             before.findings, before.terms = findings, [*before.terms, *region.terms]
             region.findings = []
             return
     if region.link in _SHARING:
-        region.findings = _with(region, before.terms, mine)
+        region.findings = _with(region, before.terms, own_places)
 
 
-def _with(region: Region, neighbour: list[Occurrence], mine: set[int]) -> list[FindingInText]:
+def _with(region: Region, neighbour: list[Occurrence], own_places: set[int]) -> list[FindingInText]:
     """Return the findings of a region that need terms of its neighbour."""
     present = {term.term for term in region.terms}
     own = present.union(*(terms for terms in _OPPOSITES if terms & present))
     lent = [term for term in neighbour if term.term not in own]
-    made = _findings([*region.terms, *lent], mine)
+    made = _findings([*region.terms, *lent], own_places)
     return [
         FindingInText(
             finding.concepts,
-            finding.places & frozenset(mine),
-            finding.places - mine,
+            finding.places & frozenset(own_places),
+            finding.places - own_places,
             finding.acuity,
             finding.incomplete,
         )
@@ -167,22 +169,22 @@ def _with(region: Region, neighbour: list[Occurrence], mine: set[int]) -> list[F
     ]
 
 
-def _findings(terms: Sequence[Occurrence], at: set[int] | None = None) -> list[FindingInText]:
+def _findings(terms: Sequence[Occurrence], places: set[int] | None = None) -> list[FindingInText]:
     """Return the findings that terms form. Each term is used once.
 
-    If `at` is given, only findings with a term at one of these places are returned.
+    If `places` is given, only findings with a term at any of these places are returned.
     """
-    left = list(terms)
+    remaining = list(terms)
     made: list[FindingInText] = []
-    while (best := _best(left, at)) is not None:
+    while (best := _best(remaining, places)) is not None:
         pattern, chosen = best
-        left = [term for term in left if term not in chosen]
+        remaining = [term for term in remaining if term not in chosen]
         names = {term.term for term in chosen}
         if "INFARCT" in names:
-            finding, used = _infarction(pattern, chosen, left)
-            left = [term for term in left if term not in used]
+            finding, used = _infarction(pattern, chosen, remaining)
+            remaining = [term for term in remaining if term not in used]
         else:
-            acuity = next((_ACUITY[term.term] for term in left if term.term in _ACUITY), "")
+            acuity = next((_ACUITY[term.term] for term in remaining if term.term in _ACUITY), "")
             finding = FindingInText(
                 pattern.concepts,
                 frozenset(term.place for term in chosen),
@@ -195,10 +197,10 @@ def _findings(terms: Sequence[Occurrence], at: set[int] | None = None) -> list[F
 
 
 def _infarction(
-    pattern: Pattern, chosen: tuple[Occurrence, ...], left: Sequence[Occurrence]
+    pattern: Pattern, chosen: tuple[Occurrence, ...], remaining: Sequence[Occurrence]
 ) -> tuple[FindingInText, list[Occurrence]]:
-    """Return an infarction with its walls and its age, and the terms that name walls and age."""
-    details = [term for term in left if term.term in WALLS or term.term in _ACUITY]
+    """Return an infarction with its walls and its age, and the terms of walls and age."""
+    details = [term for term in remaining if term.term in WALLS or term.term in _ACUITY]
     names = {term.term for term in details}
     walls = [WALLS[wall] for wall in WALLS if wall in names]
     if {"ANTERIOR", "SEPTAL"} <= names:
@@ -210,8 +212,13 @@ def _infarction(
     return FindingInText(concepts, places, acuity=acuity), details
 
 
-def _best(terms: Sequence[Occurrence], at: set[int] | None) -> tuple[Pattern, tuple[Occurrence, ...]] | None:
-    """Return the pattern with the most adjacent terms, and the terms that it uses."""
+def _best(
+    terms: Sequence[Occurrence], required: set[int] | None
+) -> tuple[Pattern, tuple[Occurrence, ...]] | None:
+    """Return the pattern with the most adjacent terms, and its terms.
+
+    If `required` is given, the pattern must have a term at any of these places.
+    """
     names = {term.term for term in terms}
     occupied = sorted({term.place for term in terms})
     best: tuple[float, int, Pattern, tuple[Occurrence, ...]] | None = None
@@ -221,7 +228,7 @@ def _best(terms: Sequence[Occurrence], at: set[int] | None) -> tuple[Pattern, tu
                 continue
             cost, chosen = _tightest(pattern, terms, occupied)
             places = [term.place for term in chosen]
-            if at is not None and not at & {*places, *_walls(pattern, terms)}:
+            if required is not None and not required & {*places, *_walls(pattern, terms)}:
                 continue
             value = (len(pattern.terms) - cost - (max(places) - min(places)) * _SPREAD, -min(places))
             if best is None or value > best[:2]:
@@ -237,7 +244,7 @@ def _walls(pattern: Pattern, terms: Sequence[Occurrence]) -> list[int]:
 def _tightest(
     pattern: Pattern, terms: Sequence[Occurrence], occupied: Sequence[int]
 ) -> tuple[float, tuple[Occurrence, ...]]:
-    """Return the closest occurrences of a pattern's terms, with the cost of the terms between them."""
+    """Return the closest occurrences of a pattern's terms, and the cost of other terms between them."""
     choices = [[term for term in terms if term.term in alternatives] for alternatives in pattern.terms]
     best: tuple[float, tuple[Occurrence, ...]] | None = None
     for number, chosen in enumerate(product(*choices)):

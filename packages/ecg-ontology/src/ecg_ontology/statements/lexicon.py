@@ -1,8 +1,8 @@
-"""Lexicon of reports: words of findings, and cues of denial, doubt and past.
+"""Match the words of reports with a lexicon: words of findings, and cues of denial, doubt and past.
 
-The lexicon consists of three tables next to the packaged bundle: words by term and language, findings by
-their terms, and cues. A text is folded, split into tokens, and matched with the longest phrases of the
-tables.
+The lexicon consists of packaged tables: words by term and language, and cues by kind and language. A text is
+    folded,
+split into tokens, and matched with the longest phrases in the tables.
 """
 
 import re
@@ -46,16 +46,16 @@ _SHORTENED = frozenset(
 )
 """Abbreviations with a full stop that doesn't end a sentence."""
 _LONG = 6
-"""Least number of letters for an unknown word to be treated as misspelt or as a compound."""
+"""Minimum number of letters of an unknown word that can be treated as misspelt or as a compound."""
 _LEAST_LETTERS = 4
-"""Least number of letters of a word shortened with a full stop, such as "supraventr."."""
+"""Minimum number of letters of a word that is shortened with a full stop, such as "supraventr."."""
 _ANY = "_"
-"""Placeholder for any single word in a phrase of the tables."""
+"""Placeholder for an arbitrary word in a phrase of the tables."""
 _COMPOUNDING = frozenset({"de", "nl"})
 _JOINTS = ("", "s", "n", "e", "en", "es", "er", "ns")
 _LIKENESS = 0.86
 _LONGEST_ENDING = 3
-"""Largest number of letters after a stem at the end of a compound."""
+"""Maximum number of letters after a stem at the end of a compound."""
 
 
 class Token(NamedTuple):
@@ -68,7 +68,7 @@ class Token(NamedTuple):
 
 
 class Phrase(NamedTuple):
-    """Phrase of the tables: words, terms or cue, and language."""
+    """Phrase in the tables: words, terms or cue, and language. `capitals` is true for abbreviations."""
 
     words: tuple[str, ...]
     terms: tuple[str, ...]
@@ -82,13 +82,13 @@ class Item:
     """Phrase or sign in a text.
 
     Attributes:
-        first: place of the first token.
-        last: place of the last token.
-        terms: terms of findings that the phrase names.
-        cues: kinds of cue that the phrase represents.
+        first: number of the first token.
+        last: number of the last token.
+        terms: terms of findings that the phrase stands for.
+        cues: kinds of cue that the phrase stands for.
         sign: the punctuation mark, or "" for a phrase.
-        words: the folded words, or the sign as written: a slash with or without blanks.
-        languages: languages that have the phrase.
+        words: the folded words, or the original sign, for example a slash with or without blanks.
+        languages: languages of the phrase.
     """
 
     first: int
@@ -136,12 +136,12 @@ class Lexicon:
             self._words.setdefault(word, set()).add(language)
 
     def _forms(self, word: str) -> tuple[str, ...]:
-        """Return the words and stems of the tables that match a token, longest first."""
+        """Return the words and stems in the tables that match a token, longest first."""
         stems = [f"{word[:end]}*" for end in range(len(word), 1, -1)]
         return tuple(form for form in (word, *stems) if form in self._words)
 
     def _parts(self, word: str) -> tuple[str, ...]:
-        """Return known words for an unknown word: the parts of a compound, or the most similar word."""
+        """Return known words for an unknown word: the parts of a compound, or else the most similar word."""
         if word in self._words or len(word) < _LONG or not word.isalpha():
             return (word,)
         stem = next(iter(self.forms(word)), "")
@@ -160,7 +160,7 @@ class Lexicon:
         return tuple(get_close_matches(word, near, n=1, cutoff=_LIKENESS)) or (word,)
 
     def _whole(self, word: str) -> str:
-        """Return the word of the tables that a shortened word stands for, or "" if there is none."""
+        """Return the word in the tables that starts with a shortened word, or ""."""
         if len(word) < _LEAST_LETTERS or self.forms(word) or word in _SHORTENED or not word.isalpha():
             return ""
         longer = [known.rstrip("*") for known in self._abbreviated if known.startswith(word)]
@@ -208,7 +208,7 @@ class Lexicon:
                 place += 1
 
     def _longest(self, tokens: list[Token], place: int, small: bool) -> list[Phrase]:
-        """Return the phrases with the most words that begin at a token. Longer words come first."""
+        """Return the phrases with the most words that start at a token, phrases with longer words first."""
         forms = self.forms(tokens[place].fold)
         phrases = [
             phrase
@@ -226,7 +226,7 @@ class Lexicon:
         return sorted(longest, key=lambda phrase: -sum(len(word.rstrip("*")) for word in phrase.words))
 
     def tokens(self, text: str) -> list[Token]:
-        """Return the tokens of a text: folded, compounds split, and no full stops of abbreviations."""
+        """Split a text into folded tokens, without full stops of abbreviations. Compounds are split."""
         found: list[Token] = []
         text = _HYPHEN.sub(" ", text)
         matches = list(_TOKEN.finditer(text))
@@ -257,7 +257,7 @@ class Lexicon:
         return found
 
     def _han(self, text: str, start: int) -> Iterator[Token]:
-        """Yield the words of a Chinese text, which has no blanks. The longest known word is taken first."""
+        """Yield the known words of a Chinese text, which has no blanks. Longer words are preferred."""
         place = 0
         while place < len(text):
             for end in range(min(len(text), place + 8), place, -1):
@@ -288,9 +288,9 @@ _SIGNS = {
 
 
 _ASKING = "questionmark"
-"""Token of a question mark before a word, which doubts the word. After a word, "?" is kept as it is."""
+"""Token for a question mark before a word, which casts doubt on the word. After a word, the token is "?"."""
 _BECOMING = "becomes"
-"""Token of an arrow between two rhythms."""
+"""Token for an arrow between two rhythms."""
 
 
 def _folded(word: str) -> str:
@@ -303,7 +303,7 @@ def _folded(word: str) -> str:
 def _is_shortening(
     sign: str, text: str, before: re.Match[str] | None, after: re.Match[str] | None, match: re.Match[str]
 ) -> bool:
-    """Return whether a sign ends nothing: the full stops in V.a., the slash in s/p, a decimal point."""
+    """Return whether a sign isn't a delimiter: the full stops in V.a., the slash in s/p, a decimal point."""
     if before is None:
         return False
     word = before[0]
@@ -319,7 +319,7 @@ def _is_shortening(
 
 @cache
 def lexicon() -> Lexicon:
-    """Return the packaged lexicon, which is read on first use."""
+    """Return the packaged lexicon, which is loaded on first use."""
     return Lexicon()
 
 

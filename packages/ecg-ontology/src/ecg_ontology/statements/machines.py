@@ -1,6 +1,6 @@
-"""Statements of electrocardiographs, looked up in a table of known lines or read by rules.
+"""Read statements of electrocardiographs, by a table of known lines or else by rules.
 
-The table contains lines from GE's 12SL, Philips' DXL, Mortara's Veritas and MIMIC-IV-ECG.
+The table has lines from GE's 12SL, Philips' DXL, Mortara's Veritas and MIMIC-IV-ECG.
 """
 
 import re
@@ -26,13 +26,13 @@ TEXT_COLUMNS = ("statement", "statements", "text", "report")
 ID_COLUMNS = ("id", "study_id", "record", "ecg_id")
 """Names of the record column."""
 _NUMBERED = re.compile(r"report_\d+")
-"""Names of the statement columns in MIMIC-IV-ECG's machine measurements."""
+"""Pattern of the statement columns in MIMIC-IV-ECG's table of machine measurements."""
 _SAID = re.compile(r"(\S+)(?: \(([^)]*)\))?")
 CERTAINTIES: tuple[Certainty, ...] = get_args(Certainty)
 
 
 class KnownStatement(NamedTuple):
-    """Known line of a machine: its text and its findings."""
+    """Known line of a device: its text, and its findings with their certainty."""
 
     machine: str
     text: str
@@ -50,7 +50,7 @@ def known_statements() -> dict[str, KnownStatement]:
 
 
 def read_statement(onto: Ontology, text: str) -> tuple[Mention, ...]:
-    """Return the findings in a machine's statement, from the table of known lines or by rules.
+    """Return the findings in a statement of a device, by the table of known lines or else by rules.
 
     Args:
         onto: the cardiac concept graph, or an extension of it.
@@ -85,7 +85,7 @@ def _mention(onto: Ontology, text: str, name: str, said: str, read: Mention | No
 
 
 class StatementUse(FrozenModel):
-    """Distinct statement: its number of lines, the reader that understood it, and its findings."""
+    """Distinct statement: its number of lines, how it was read ("table", "rules" or ""), and its findings."""
 
     text: str
     lines: int
@@ -94,16 +94,16 @@ class StatementUse(FrozenModel):
 
 
 class StatementReport(FrozenModel):
-    """Counts of the statements in a collection that were understood.
+    """Number of statements in a collection that were understood.
 
     Attributes:
         lines: number of statements.
         distinct: number of distinct statements.
-        in_table: number of lines in the table of known statements.
-        by_rules: number of lines that only the rules understood.
-        unread: number of lines without any recognised finding.
+        in_table: number of statements in the table of known lines.
+        by_rules: number of statements that were read by rules.
+        unread: number of statements without a recognised finding.
         records: number of records with a statement.
-        records_coded: number of records with a concept that is present.
+        records_coded: number of records with a present concept.
         statements: the distinct statements, most frequent first.
     """
 
@@ -118,11 +118,11 @@ class StatementReport(FrozenModel):
 
 
 def read_statements(path: str | Path) -> Iterator[tuple[str, str]]:
-    """Yield record and statement from a file: a text with a statement per line, or a table.
+    """Yield pairs of record and statement from a text file with a statement per line, or from a table.
 
     A table has a column `statement`, or the columns `report_0`, `report_1`, … of MIMIC-IV-ECG. It may have a
-    column of records (`id`, `study_id`). In a text, every line is a record. Raises `InputError` if the file
-    can't be read.
+    column of records (`id`, `study_id`). In a text file, every line is a record. Raises `InputError` if the
+    file can't be read.
     """
     path = Path(path)
     if path.suffix.lower() not in {".csv", ".tsv", ".xlsx", ".parquet"}:
@@ -137,7 +137,7 @@ def read_statements(path: str | Path) -> Iterator[tuple[str, str]]:
         name for name in TEXT_COLUMNS if name in names
     ][:1]
     if not texts:
-        remedy = f"Name it {TEXT_COLUMNS[0]}, or give a text with a statement a line"
+        remedy = f"Name the column {TEXT_COLUMNS[0]}, or give a text file with a statement per line"
         raise InputError("has no column of statements", where=path, remedy=remedy)
     record = next((name for name in ID_COLUMNS if name in names), "")
     for place, (*cells,) in rows(path, [*([record] if record else []), *texts]):
@@ -149,7 +149,7 @@ def read_statements(path: str | Path) -> Iterator[tuple[str, str]]:
 
 
 def statement_report(onto: Ontology, statements: Iterable[tuple[str, str]]) -> StatementReport:
-    """Return counts of the understood statements, and the findings of each distinct statement.
+    """Count the statements that are understood, and return the findings of each distinct statement.
 
     Args:
         onto: the cardiac concept graph, or an extension of it.
