@@ -30,7 +30,7 @@ ERRORS = {
     },
     "shuffle again": {
         ("CCG-E501", "55827005", "LVH, Conduction, but its label names only the family Structural"),
-        ("CCG-E501", "scp:VCLVH", "LVH, Conduction, and the curators route it to Structural"),
+        ("CCG-E501", "scp:VCLVH", "LVH, Conduction, but the curators route it to Structural"),
     },
 }
 """A shuffle takes a leaf from the family that its code's label or the curators name: these errors alone."""

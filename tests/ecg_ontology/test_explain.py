@@ -41,7 +41,7 @@ def test_a_record_without_a_leaf_is_explained_as_such(onto):
     why = ecg_ontology.explain_codes(onto, ["6374002", "STE"])
     assert why.target == ()
     assert why.primary == {"max-index": "", "most-specific": ""}
-    assert "leaves the contrastive loss" in explanation_text(onto, why)
+    assert "excluded from the contrastive loss" in explanation_text(onto, why)
 
 
 def test_sigma_is_told_and_used(onto):

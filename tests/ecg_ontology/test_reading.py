@@ -201,7 +201,7 @@ def test_what_is_said_of_a_finding_is_in_its_fields(onto):
     assert (possible.certainty, possible.present, possible.note) == (
         "possible",
         True,
-        "uncertain: the label calls it possible",
+        "uncertain: the finding is possible",
     )
     (asked,) = read_text(onto, "r/o WPW")
     assert (asked.certainty, asked.present) == ("asked", False)

@@ -114,7 +114,7 @@ def test_relations_of_other_types_do_not_count(review):
 
 
 def test_a_full_release_alone_is_refused(review):
-    with pytest.raises(InputError, match="has no sct2_Concept_Snapshot"):
+    with pytest.raises(InputError, match="without sct2_Concept_Snapshot"):
         review(state="Full")
 
 
@@ -144,7 +144,7 @@ def test_a_zip_reads_as_the_folder_does(curated, labels, release, tmp_path):
         *(("noise.txt", text, "cannot be unpacked") for text in (b"", b"a\tb\n1\t2\n", b"Concept ID\n1\n")),
         ("empty.zip", b"PK\5\6" + bytes(18), "isn't an RF2 release"),
         (".", None, "isn't an RF2 release"),
-        ("nowhere", None, "is not there"),
+        ("nowhere", None, "doesn't exist"),
     ],
 )
 def test_what_is_no_release_or_not_there_is_refused(curated, tmp_path, name, content, problem):
@@ -169,9 +169,9 @@ def test_a_long_relationship_file_is_read_in_bounded_memory(release):
 @pytest.mark.parametrize(
     ("row", "says"),
     [
-        ("1\t20240101\t1\t0\tabc\t164895002\t0\t116680003\t0\t0\n", "'abc' isn't a number"),
-        ("1\t20240101\t1\t0\t-5\t164895002\t0\t116680003\t0\t0\n", "'-5' isn't a number"),
-        ("1\t20240101\t1\t0\t5\t\t0\t116680003\t0\t0\n", "'' isn't a number"),
+        ("1\t20240101\t1\t0\tabc\t164895002\t0\t116680003\t0\t0\n", "must be a number, got 'abc'"),
+        ("1\t20240101\t1\t0\t-5\t164895002\t0\t116680003\t0\t0\n", "must be a number, got '-5'"),
+        ("1\t20240101\t1\t0\t5\t\t0\t116680003\t0\t0\n", "must be a number, got ''"),
     ],
 )
 def test_a_relationship_of_other_than_numbers_is_refused_in_one_line(review, row, says):

@@ -126,7 +126,7 @@ def y_with(value, column):
     [
         *((np.zeros((2, width)), "40 numbers") for width in (35, 41)),
         *((y_with(x, 7), re.escape(f"got y[1, 7] = {x}")) for x in (math.nan, math.inf, -1.0, 0.3, 2.0)),
-        (y_with(1, 1), r"the root Rhythm active \(column 1\)"),
+        (y_with(1, 1), r"the root Rhythm \(column 1\)"),
         *((y, "^y ") for y in ([[1], [0, 1]], np.full((1, 40), "1"), np.zeros(40))),
     ],
 )

@@ -93,7 +93,7 @@ def match_label(onto: Ontology, label: str, n: int = 3, without: str = "") -> tu
         >>> import ecg_ontology
         >>> first, second = match_label(ecg_ontology.load(), "sinus rhythm, no LBBB")
         >>> first.concept.abbr, second.concept.abbr, second.note
-        ('NSR', 'LBBB', 'denied: the label says that it is absent')
+        ('NSR', 'LBBB', 'denied: the label says that the finding is absent')
     """
     label = plain(label)
     index = _index(onto)

@@ -1,8 +1,8 @@
-"""Sentences of reports: the concepts they name, each present, denied, doubted or past.
+"""Read the findings in the sentences of reports.
 
 A finding is present, denied, doubted, requested, in the past or in the patient's family. A cue applies to its
-scope. The scope of "no" is the text after it. It ends at a "but", the end of the sentence, or a comma outside
-a list. The scope of "excluded" is the text before it.
+scope. For example, the scope of "no" is the text after it, up to a "but", a comma outside a list, or the end
+of the sentence. The scope of "excluded" is the text before it.
 """
 
 from collections.abc import Iterator, Sequence
@@ -16,25 +16,25 @@ from ecg_ontology.statements.findings_in_text import regions_of
 from ecg_ontology.statements.lexicon import Item, lexicon
 
 NAMESPACE = "https://w3id.org/mar-ecg/"
-"""Namespace of the concepts that the rules name. Graphs of other namespaces have none of these concepts."""
+"""Namespace of the concepts that the rules know."""
 _DENYING = frozenset({"denied-before", "denied-after"})
 _ENDS = frozenset({".", ";", "\n", "|", "!"})
 
 
 class Mention(FrozenModel):
-    """Concept named in a text, with its certainty, negation and time.
+    """Finding in a text, with its certainty, negation and time.
 
     Attributes:
-        concept: the concept, or `None` for a finding that no concept in this ontology represents.
-        finding: name of the finding in the rules, or its code if no concept represents the finding.
-        text: the words that name the concept.
+        concept: concept of the finding, or `None` if this ontology has no such concept.
+        finding: name of the finding in the rules, or its code if there is no concept.
+        text: words of the finding in the text.
         certainty: ``certain``, ``probable``, ``possible``, or ``asked`` if the text only requests the
             finding.
-        denied: the text states that the finding is absent.
-        historical: the text puts the finding into the past or into the patient's family.
-        incomplete: the text describes the finding as incomplete.
+        denied: whether the text states that the finding is absent.
+        historical: whether the finding is in the past or in the patient's family.
+        incomplete: whether the text describes the finding as incomplete.
         acuity: ``acute``, ``old``, ``age undetermined`` or "".
-        start: position of the first word.
+        start: position of the first word in the text.
     """
 
     concept: Concept | None
@@ -49,37 +49,38 @@ class Mention(FrozenModel):
 
     @property
     def present(self) -> bool:
-        """Whether the text states the finding as present, with any certainty."""
+        """Whether the text states that the finding is present, with any certainty."""
         return not (self.denied or self.historical or self.certainty == "asked")
 
     @property
     def note(self) -> str:
-        """Note on denial, past or doubt. "" if the finding is certainly present."""
+        """Note if the finding is denied, past, requested or doubtful, and "" otherwise."""
         if self.denied:
-            return "denied: the label says that it is absent"
+            return "denied: the label says that the finding is absent"
         if self.historical:
-            return "historical: the label says that it was, or is in the family"
+            return "historical: the finding is in the past or in the family"
         if self.certainty == "asked":
-            return "asked: the label asks for it"
-        return "" if self.certainty == "certain" else f"uncertain: the label calls it {self.certainty}"
+            return "asked: the label only requests the finding"
+        return "" if self.certainty == "certain" else f"uncertain: the finding is {self.certainty}"
 
 
 def read_text(onto: Ontology, text: str) -> tuple[Mention, ...]:
-    """Return the concepts that a text names.
+    """Return the findings in a text.
 
-    If a concept is named several times, a later denial overrides its presence. Otherwise, the most certain
-    mention decides. The languages are English, German, Spanish, French, Italian, Portuguese and Dutch. In
-    Chinese, only plain findings are recognised. Texts of machines (GE 12SL, Philips DXL, Veritas) are
-    supported.
+    If a finding occurs several times, a later denial overrides its presence. Otherwise, the most certain
+    occurrence is returned. The languages are English, German, Spanish, French, Italian, Portuguese and Dutch.
+    In Chinese, only present findings are recognised. Statements of devices (GE 12SL, Philips DXL, Veritas)
+    are supported.
 
     Args:
-        onto: the cardiac concept graph, or an extension of it. The rules don't know concepts of other graphs.
-        text: a label, a statement or a whole report.
+        onto: the cardiac concept graph, or an extension of it. For other graphs, the result is ().
+        text: a label, a statement or a complete report.
 
     Example:
         >>> import ecg_ontology
         >>> from ecg_ontology.statements.reading import read_text
-        >>> [(each.concept.abbr, each.present) for each in read_text(ecg_ontology.load(), "AF, no LBBB")]
+        >>> mentions = read_text(ecg_ontology.load(), "AF, no LBBB")
+        >>> [(mention.concept.abbr, mention.present) for mention in mentions]
         [('AF', True), ('LBBB', False)]
     """
     if not has_rules(onto):
@@ -96,7 +97,9 @@ def read_text(onto: Ontology, text: str) -> tuple[Mention, ...]:
             by_concept[key] = mention
         elif mention.present and first.present and mention.certainty == "certain":
             by_concept[key] = first.model_copy(update={"certainty": "certain"})
-    leaves = any(one.concept and not one.concept.root and one.present for one in by_concept.values())
+    leaves = any(
+        mention.concept and not mention.concept.root and mention.present for mention in by_concept.values()
+    )
     return tuple(
         mention
         for mention in by_concept.values()
@@ -111,7 +114,7 @@ def read_text(onto: Ontology, text: str) -> tuple[Mention, ...]:
 
 
 def denies(text: str) -> bool:
-    """Return whether a text contains a word of denial in a language of the lexicon, whatever it denies."""
+    """Return whether a text contains a word of denial, such as "no", in any language of the lexicon."""
     words = lexicon()
     return any(item.cues & _DENYING for item in words.items(words.tokens(plain(text))))
 
@@ -122,7 +125,7 @@ def has_rules(onto: Ontology) -> bool:
 
 
 def _is_wider(onto: Ontology, mention: Mention, by_concept: dict[object, Mention]) -> bool:
-    """Return whether the text also names a finding of a family, so that the family adds nothing."""
+    """Return whether a mentioned family is redundant because the text also has a finding of the family."""
     assert mention.concept is not None
     return any(
         other.concept is not None
@@ -140,18 +143,18 @@ def _mentions(onto: Ontology, text: str) -> Iterator[Mention]:
     items = list(words.items(tokens, small=small))
     for sentence in _sentences(items):
         regions = regions_of(sentence)
-        said = CueScopes(sentence, regions)
+        scopes = CueScopes(sentence, regions)
         for region in regions:
             for finding in region.findings:
                 places = [sentence[place] for place in sorted(finding.places)]
                 first, last = tokens[places[0].first], tokens[places[-1].last]
-                if finding.ratio and said.conducts():
+                if finding.ratio and scopes.conducts():
                     continue
                 for chain in finding.concepts:
                     name, concept = resolved(onto, chain)
-                    if name == "Normal" and said.otherwise(finding):
+                    if name == "Normal" and scopes.otherwise(finding):
                         continue
-                    denied, past, certainty = said.of(finding)
+                    denied, past, certainty = scopes.of(finding)
                     yield Mention(
                         concept=concept,
                         finding=name,
@@ -166,7 +169,7 @@ def _mentions(onto: Ontology, text: str) -> Iterator[Mention]:
 
 
 _SHORT_TOKENS = 8
-"""Largest number of tokens in a lower-case text for which abbreviations may be in lower case."""
+"""Maximum number of tokens in a lower-case text that may contain lower-case abbreviations."""
 
 
 def _sentences(items: Sequence[Item]) -> Iterator[list[Item]]:
@@ -183,7 +186,7 @@ def _sentences(items: Sequence[Item]) -> Iterator[list[Item]]:
 
 
 def resolved(onto: Ontology, chain: Sequence[str]) -> tuple[str, Concept | None]:
-    """Return the name and the concept of the first name in a chain that this ontology contains."""
+    """Return the first of some alternative names that has a concept in this ontology, and its concept."""
     by_name = _by_name(onto)
     for name in chain:
         if name in by_name:

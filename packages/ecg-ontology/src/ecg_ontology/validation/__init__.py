@@ -1,1 +1,1 @@
-"""Validation against SNOMED CT releases, OWL and SHACL, and reports of findings."""
+"""Validate an ontology against SNOMED CT releases, OWL and SHACL, and report the findings."""

@@ -1,4 +1,4 @@
-"""Ontology as an owlready2 world, and its consistency by a reasoner. Needs the extra ``owl``.
+"""Convert an ontology to an owlready2 world, and check its consistency by a reasoner (extra ``owl``).
 
 Concepts are individuals of ``ccg:Root`` and ``ccg:Leaf``. Relations are object properties. Symmetric
 relations hold in both directions.
@@ -25,13 +25,13 @@ from ecg_ontology.ontology import Ontology
 
 
 def world(onto: Ontology) -> Any:
-    """Return an `owlready2.World` in memory with `onto`. Raises `UsageError` if owlready2 is missing."""
+    """Load an ontology into an `owlready2.World` in memory. Raises `UsageError` if owlready2 is missing."""
     owlready2 = _owlready2()
-    fresh = owlready2.World()
+    loaded = owlready2.World()
     # owlready2 can't read Turtle, so N-Triples are loaded from memory under the ontology's own IRI.
     triples = rdf_text(onto.draft, ".nt")
-    fresh.get_ontology(concept_namespace(onto.header)).load(fileobj=io.BytesIO(triples.encode()))
-    return fresh
+    loaded.get_ontology(concept_namespace(onto.header)).load(fileobj=io.BytesIO(triples.encode()))
+    return loaded
 
 
 def individual(heart: Any, onto: Ontology, name: int | str) -> Any:
@@ -50,8 +50,8 @@ REASONER: Chapter[Ontology] = Chapter("Reasoner")
 @REASONER.rule(
     "CCG-E601",
     "The ontology has no contradiction",
-    why="From a contradiction a reasoner can conclude anything.",
-    fix="Look for a concept with two tiers, or a relation between wrong tiers",
+    why="From a contradiction, a reasoner can conclude anything.",
+    fix="Search for a concept with two tiers, or for a relation between wrong tiers",
 )
 def _contradiction(onto: Ontology) -> Iterator[Breach]:
     owlready2 = _owlready2()
@@ -60,23 +60,23 @@ def _contradiction(onto: Ontology) -> Iterator[Breach]:
         with redirect_stderr(log):
             owlready2.sync_reasoner(heart, debug=2)
     except owlready2.OwlReadyInconsistentOntologyError:
-        yield Breach(onto.header.title, "a concept is stated to be what its classes or relations exclude")
+        yield Breach(onto.header.title, "the classes or relations of a concept contradict each other")
         return
     if f"<{SCHEMA}Leaf>" not in log.getvalue():  # HermiT exits with 0 even if it can't open its file
         problem = "the reasoner can't read its file in this folder"
         remedy = "Set TMPDIR to a folder without blanks and accents in its name"
         raise UsageError(problem, where=tempfile.gettempdir(), remedy=remedy)
     for name in heart.inconsistent_classes():
-        yield Breach(str(name), f"{name} can have no member")
+        yield Breach(str(name), f"the class {name} can't have members")
 
 
 def consistency(onto: Ontology) -> tuple[Finding, ...]:
-    """Check the ontology with owlready2's reasoner (HermiT). Return () if it is consistent.
+    """Check an ontology with owlready2's reasoner (HermiT). Returns () if the ontology is consistent.
 
     Raises `UsageError` if owlready2 or Java is missing, or if the reasoner can't read its temporary folder.
     """
     if shutil.which("java") is None:
-        remedy = "Install a Java runtime, or leave out --engine reasoner"
+        remedy = "Install a Java runtime, or omit --engine reasoner"
         raise UsageError("the reasoner needs Java, which isn't installed", remedy=remedy)
     return tuple(REASONER.findings(onto))
 

@@ -1,7 +1,7 @@
-"""Reader of the user's own SNOMED CT release: the Snapshot of an RF2 zip or folder, streamed.
+"""Read a SNOMED CT release of the user: the Snapshot of an RF2 zip or folder.
 
-Only rows of the requested codes are kept, and two integers for each active IS_A row. A release of 1.5 GB
-needs some tens of megabytes of memory. Releases are neither shipped nor downloaded.
+The files are streamed. Only rows of the requested codes and the pairs of IS_A relations are kept, so a
+release of 1.5 GB needs some tens of megabytes of memory. This package contains no release and downloads none.
 """
 
 import csv
@@ -50,8 +50,8 @@ class Release:
     Attributes:
         active: whether the concept is active, by code. Codes that aren't in the release are missing.
         terms: active descriptions by code.
-        replacements: successors of inactive codes, such as ``replaced by 3424008``.
-        parents: IS_A relations above the codes, child → parents. {} if the release has no relationships.
+        replacements: successors of each inactive code, such as ``replaced by 3424008``.
+        parents: parents of the codes and of all their ancestors. Empty if the release has no relationships.
     """
 
     active: dict[str, bool] = field(default_factory=dict)
@@ -65,7 +65,7 @@ class Release:
 
 
 def read_release(path: str | Path, codes: Collection[str]) -> Release:
-    """Read the content for some codes from the Snapshot of an RF2 zip or folder.
+    """Read the content about some codes from the Snapshot of an RF2 zip or folder.
 
     Raises `InputError` if the path isn't a release.
     """
@@ -74,7 +74,7 @@ def read_release(path: str | Path, codes: Collection[str]) -> Release:
     if path.is_dir():
         return _from_rf2(path, sorted(path.rglob("*.txt")), None, identifiers)
     if not path.exists():
-        raise InputError("is not there", where=path, remedy="Give an RF2 zip or folder")
+        raise InputError("doesn't exist", where=path, remedy="Give an RF2 zip or folder")
     try:
         with zipfile.ZipFile(path) as archive:
             members = [Path(name) for name in sorted(archive.namelist())]
@@ -92,9 +92,9 @@ def _from_rf2(
         if match := _RF2.fullmatch(member.name):
             files[(match[1] or match[2]).lower()].append(member)
     if not {"concept", "description"} <= files.keys():
-        problem = "isn't an RF2 release: it has no sct2_Concept_Snapshot… and sct2_Description_Snapshot… file"
+        problem = "isn't an RF2 release without sct2_Concept_Snapshot… and sct2_Description_Snapshot… files"
         raise InputError(
-            problem, where=path, remedy="Give the unpacked release with its Snapshot, or its zip"
+            problem, where=path, remedy="Give the zip of the release, or the folder with its Snapshot"
         )
     release = Release()
     for row in _newest(_rows_of(codes, "id", _rows(files["concept"], archive, _CONCEPT))):
@@ -117,11 +117,11 @@ def _rows_of(codes: frozenset[str], key: str, rows: Iterable[dict[str, str]]) ->
 
 
 def _newest(rows: Iterable[dict[str, str]]) -> Iterable[dict[str, str]]:
-    """Return the newest row of each id by effectiveTime, because a folder may contain several releases."""
+    """Return the newest row of each id by effectiveTime. A folder may contain several releases."""
     newest: dict[str, dict[str, str]] = {}
     for row in rows:
-        held = newest.get(row["id"])
-        if held is None or row["effectiveTime"] >= held["effectiveTime"]:
+        earlier = newest.get(row["id"])
+        if earlier is None or row["effectiveTime"] >= earlier["effectiveTime"]:
             newest[row["id"]] = row
     return newest.values()
 
@@ -129,7 +129,7 @@ def _newest(rows: Iterable[dict[str, str]]) -> Iterable[dict[str, str]]:
 def _is_a(rows: Iterable[dict[str, str]], *, several: bool) -> NDArray[np.uint64]:
     """Return the active IS_A pairs (child, parent), uint64[M, 2].
 
-    If the rows come from `several` files, only the newest row of each id counts.
+    If `several`, the rows come from several files, and only the newest row of each id counts.
     """
     codes, versions = array("Q"), array("Q")
     for row in rows:
@@ -151,13 +151,13 @@ def _is_a(rows: Iterable[dict[str, str]], *, several: bool) -> NDArray[np.uint64
 def _number(row: dict[str, str], column: str) -> int:
     code = row[column]
     if not (code.isascii() and code.isdigit() and len(code) <= 18):
-        problem = f"has a relationship {row['id']!r} in which {code!r} isn't a number"
+        problem = f"{column} must be a number, got {code!r} in the relationship {row['id']!r}"
         raise InputError(problem, where="sct2_Relationship", remedy="Unpack the release again")
     return int(code)
 
 
 def _above(pairs: NDArray[np.uint64], codes: Collection[str]) -> dict[str, set[str]]:
-    """Return the part of the IS_A graph above `codes`, child → parents."""
+    """Return the parents of some codes and of all their ancestors."""
     parents: dict[str, set[str]] = defaultdict(set)
     frontier = np.array([int(code) for code in codes], dtype=np.uint64)
     while len(frontier):

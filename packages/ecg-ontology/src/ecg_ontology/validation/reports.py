@@ -1,4 +1,4 @@
-"""Reports of findings: the catalogue of all rules, GitHub annotations, and the failure threshold.
+"""Report findings: the catalogue of all rules, GitHub annotations, and the threshold of failure.
 
 Example:
     >>> import ecg_ontology
@@ -19,7 +19,7 @@ from ecg_ontology.validation.owl import REASONER
 from ecg_ontology.validation.snomed import SNOMED
 
 CATALOGUE: tuple[Chapter[Any], ...] = (*CHAPTERS, SNOMED, AGAINST_OTHERS, REASONER)
-"""All chapters, for any subject."""
+"""Chapters of all rules."""
 RULES: dict[str, Rule[Any]] = {rule.id: rule for chapter in CATALOGUE for rule in chapter.rules}
 
 _GITHUB = {Severity.error: "error", Severity.warn: "warning", Severity.info: "notice"}
@@ -30,25 +30,27 @@ def known_rules(rule_ids: Sequence[str]) -> frozenset[str]:
     """Return rule ids as a set. Raises `UsageError` for an unknown rule."""
     for rule_id in rule_ids:
         if rule_id not in RULES:
-            raise UsageError(f"unknown rule {rule_id!r}", remedy="The catalogue in the docs lists them")
+            raise UsageError(f"unknown rule {rule_id!r}", remedy="docs/ontology/findings.md lists the rules")
     return frozenset(rule_ids)
 
 
-def fails(findings: Sequence[Finding], at: Severity = Severity.error) -> bool:
-    """Return whether any finding is at least as severe as `at`."""
-    failing = _SEVEREST_FIRST[: _SEVEREST_FIRST.index(at) + 1]
+def fails(findings: Sequence[Finding], least: Severity = Severity.error) -> bool:
+    """Return whether any finding is at least as severe as `least`."""
+    failing = _SEVEREST_FIRST[: _SEVEREST_FIRST.index(least) + 1]
     return any(finding.severity in failing for finding in findings)
 
 
 def _path_from(file: str, source: str | Path) -> Path:
-    """Return the path of a file in a source, which is a folder or a single file."""
+    """Return the path of a file in a source. The source is a folder or a single file."""
     return (Path(source) if Path(source).is_dir() else Path(source).parent) / file
 
 
 def github(findings: Sequence[Finding], source: str | Path | None = None) -> str:
     """Return the findings as GitHub workflow commands, which annotate the lines of a pull request.
 
-    `source` is the checked source. It gives the paths of the files relative to the working directory.
+    Args:
+        findings: the findings.
+        source: the checked source, to which the paths in findings are relative.
     """
     return "\n".join(_command(finding, source) for finding in findings)
 

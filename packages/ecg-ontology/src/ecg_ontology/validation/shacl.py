@@ -1,4 +1,4 @@
-"""SHACL report on an ontology with the shapes of its folder or the packaged shapes (extra ``shacl``)."""
+"""Validate an ontology with the SHACL shapes of its folder or the packaged shapes (extra ``shacl``)."""
 
 import warnings
 from pathlib import Path
@@ -11,13 +11,13 @@ from ecg_ontology.loading import read_draft
 
 
 def shacl_report(source: str | Path | None = None) -> tuple[bool, str]:
-    """Return whether a source (see `load`) conforms to its shapes, and the validation report in Turtle."""
+    """Return whether a source (see `load`) conforms to the shapes, and the validation report in Turtle."""
     pyshacl = optional("pyshacl", "SHACL needs pySHACL", 'pip install "ecg-ontology[shacl]"')
     draft = read_draft(source)
     path = None if source is None else Path(source)
     if path is not None and path.is_dir():
         path = graph_file(path)
-    # Validate the file itself, because a draft keeps a single value if the file has two.
+    # Validate the file and not the draft, because a draft has a single value even if the file has two.
     as_stated = RDF_FORMATS.get(path.suffix) if path is not None else None
     with warnings.catch_warnings(action="ignore", category=DeprecationWarning):  # raised by rdflib in pySHACL
         conforms, report, _ = pyshacl.validate(

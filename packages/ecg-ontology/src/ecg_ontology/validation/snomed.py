@@ -1,4 +1,4 @@
-"""Check of the routing against the user's SNOMED CT release (chapter 4 of the catalogue of rules)."""
+"""Check the routing against a SNOMED CT release of the user (chapter 4 of the catalogue of rules)."""
 
 import re
 from collections.abc import Iterator
@@ -19,7 +19,7 @@ _STOP_WORDS = frozenset(
 
 @dataclass(frozen=True)
 class Reviewed:
-    """Subject of the rules in this chapter: an ontology, and the content of a release about its codes."""
+    """Subject of the rules in this chapter: an ontology, and what a release contains about its codes."""
 
     onto: Ontology
     release: Release
@@ -54,8 +54,8 @@ def _missing_concept(reviewed: Reviewed) -> Iterator[Breach]:
 @SNOMED.rule(
     "CCG-W402",
     "Every routed code is active",
-    why="Hospitals stop sending inactive codes, so the leaf loses support.",
-    fix="Also route the replacing code; keep this code for old records",
+    why="Hospitals stop using inactive codes, so the leaf gets fewer records.",
+    fix="Also route the replacing code. Keep this code for old records",
 )
 def _inactive_concept(reviewed: Reviewed) -> Iterator[Breach]:
     for route in reviewed.routes:
@@ -68,7 +68,7 @@ def _inactive_concept(reviewed: Reviewed) -> Iterator[Breach]:
 @SNOMED.rule(
     "CCG-W403",
     "Labels agree with the release",
-    why="A label without a word in common with the code's terms probably belongs to another code.",
+    why="If a label has no word in common with the terms of its code, it probably belongs to another code.",
     fix="Compare the label with the release, and review the route",
 )
 def _foreign_label(reviewed: Reviewed) -> Iterator[Breach]:
@@ -76,42 +76,43 @@ def _foreign_label(reviewed: Reviewed) -> Iterator[Breach]:
     for route in reviewed.active_routes():
         words = _words(route.label)
         terms = reviewed.release.terms.get(route.code, set())
-        ours = _said(reviewed.onto, route.label, route.code)
-        theirs = {_said(reviewed.onto, term, route.code) for term in terms} - {""}
+        by_label = _named(reviewed.onto, route.label, route.code)
+        by_release = {_named(reviewed.onto, term, route.code) for term in terms} - {""}
         reached = {reviewed.onto.nodes[leaf].abbr for leaf in route.leaves}
-        if route.code in overridden and theirs & reached:
+        if route.code in overridden and by_release & reached:
             continue  # the row already explains why its label differs from the release
         if words and not any(words & _words(term) for term in terms):
-            said = "no term of the release says so"
-        elif ours and theirs and ours not in theirs:
-            said = f"it says {ours}, and the release {', '.join(sorted(theirs))}"
+            problem = "shares no word with the terms in the release"
+        elif by_label and by_release and by_label not in by_release:
+            problem = f"names {by_label}, but the release names {', '.join(sorted(by_release))}"
         else:
             continue
-        yield Breach(route.code, f"{route.code} is labelled {route.label!r}; {said}")
+        yield Breach(route.code, f"the label {route.label!r} of {route.code} {problem}")
 
 
 @SNOMED.rule(
     "CCG-E405",
     "A code reaches the concept that the release names",
-    why="Otherwise records of other hospitals are supervised wrongly.",
-    fix="Route the code to that concept; put doubtful cases into the table curated, with a reason",
+    why="Otherwise, records of other hospitals get wrong training targets.",
+    fix="Route the code to this concept. Add disputed codes to the table curated, with a reason",
 )
 def _named_otherwise(reviewed: Reviewed) -> Iterator[Breach]:
     for route in reviewed.active_routes():
         names = [reviewed.onto.nodes[index].abbr for index in route.nodes]
         terms = sorted(map(_plain, reviewed.release.terms.get(route.code, ())))
-        speaking = [term for term in terms if _said(reviewed.onto, term, route.code)]
-        says = [contradiction(reviewed.onto, term, names, route.code) for term in speaking]
-        if says and all(says):
+        naming = [term for term in terms if _named(reviewed.onto, term, route.code)]
+        contradictions = [contradiction(reviewed.onto, term, names, route.code) for term in naming]
+        if contradictions and all(contradictions):
             reached = f"{route.code} ({route.label}) reaches {', '.join(names)}"
-            yield Breach(route.code, f"{reached}; {speaking[0]!r} of the release {says[0]}")
+            message = f"{reached}, but the term {naming[0]!r} in the release {contradictions[0]}"
+            yield Breach(route.code, message)
 
 
 @SNOMED.rule(
     "CCG-W404",
     "A subtype of a leaf's code reaches that leaf",
-    why="Otherwise records with the subtype miss the leaf.",
-    fix="Also route the code to that leaf or to one of its subtypes",
+    why="Otherwise, records with the subtype don't count for the leaf.",
+    fix="Also route the code to the leaf or to a subtype of the leaf",
 )
 def _lies_elsewhere(reviewed: Reviewed) -> Iterator[Breach]:
     concepts = {route.code: route.leaves[0] for route in reviewed.routes if len(route.leaves) == 1}
@@ -121,32 +122,32 @@ def _lies_elsewhere(reviewed: Reviewed) -> Iterator[Breach]:
         for code in sorted(reviewed.release.ancestors(route.code) & concepts.keys()):
             if concepts[code] not in reached:
                 leaf = reviewed.onto.nodes[concepts[code]].abbr
-                message = f"{route.code} ({route.label}) lies under {code}, which is routed to {leaf}"
+                message = f"{route.code} ({route.label}) is a subtype of {code}, which is routed to {leaf}"
                 yield Breach(route.code, message)
 
 
 def _plain(term: str) -> str:
-    """Return a term without its semantic tag and without the prefix of ECG findings."""
+    """Remove the semantic tag and the prefix of ECG findings from a term."""
     return re.sub(r"(?i)^electrocardiogram:? |^ecg:? | ?\([^)]*\)$", "", term)
 
 
-def _said(onto: Ontology, text: str, code: str) -> str:
-    """Return the abbreviation of the concept that a text names, or "" if the match isn't certain."""
+def _named(onto: Ontology, text: str, code: str) -> str:
+    """Return the abbreviation of the concept that a text names, or "" if no match is certain."""
     match = next(iter(match_label(onto, _plain(text), 1, without=code)), None)
     return match.concept.abbr if match and match.concept and match.present and match.score >= SURE else ""
 
 
 def _words(text: str) -> set[str]:
-    """Return the words in lower case, without differences of British spelling and plural."""
+    """Return the words in lower case, in American spelling and without a plural s."""
     plain = re.sub(r"\([^)]*\)$", "", text.casefold()).replace("ae", "e").replace("oe", "e")
     words = re.findall(r"[a-z0-9]+", plain)
     return {word.removesuffix("s") for word in words} - _STOP_WORDS
 
 
 def review_release(onto: Ontology, path: str | Path) -> tuple[Finding, ...]:
-    """Check the routing of `onto`, in its profile, against the Snapshot of an RF2 zip or folder.
+    """Check the routing of an ontology, in its profile, against the Snapshot of an RF2 zip or folder.
 
-    SNOMED CT needs a licence of your own. Raises `InputError` if the path isn't a release.
+    You need your own licence for SNOMED CT. Raises `InputError` if the path isn't a release.
     """
     codes = [code for code in onto.codes if code.isdecimal()]
     return tuple(SNOMED.findings(Reviewed(onto, read_release(path, codes))))

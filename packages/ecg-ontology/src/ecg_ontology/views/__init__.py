@@ -1,1 +1,1 @@
-"""Views of the graph: explanation, search, languages, figures, the browse page and exports."""
+"""Show the graph: explanation, search, languages, figures, the browse page and exports."""

@@ -1,7 +1,7 @@
-"""Browse page with search, tree, and the details of every concept.
+"""Write the browse page, an HTML page with search, tree, and the details of every concept.
 
-The page needs no network and no server. All content is readable without scripts. The script adds only the
-search. Every text is escaped. The content security policy of the page allows only its own style and script.
+The page needs no network and no server. All content is readable without scripts, only the search needs the
+script. All text is escaped. The content security policy of the page allows only its own style and script.
 """
 
 import json
@@ -27,36 +27,36 @@ from ecg_ontology.views.languages import label_in, language_notes
 from ecg_ontology.views.search import Field, searchable_texts
 
 MARK = "<!doctype html>\n<!-- written by ecgonto -->\n"
-"""Beginning of a page. The command may replace files that begin like this."""
+"""Start of a page. Only files that start like this may be replaced."""
 MAX_DRAWN = 500
-"""Largest number of concepts of a page with a picture."""
+"""Maximum number of concepts on a page with a picture."""
 _HERE = Path(__file__).parent
 _GLOSSARY = {
-    "family": "a root of the graph: a group of findings, never supervised by itself",
-    "finding": "a leaf of the graph: what a record is labelled with",
-    "index": "the place of a concept in the frozen enumeration; it never changes within a major version",
-    "subtype of": "is a kind of: anterior MI is an MI",
-    "manifestation of": "is a sign of, and no kind of: ST elevation of ischaemia",
-    "sibling": "of one family, opposed or often seen together",
-    "exactMatch": "the code means the concept",
-    "closeMatch": "the code is the ECG's other name of the concept",
-    "broadMatch": "the concept is the wider of the two",
-    "narrowMatch": "the code is the wider of the two",
-    "relatedMatch": "the code is a sign, a cause, or overlaps the concept",
-    "profile": "paper: four codes as the paper prints them; curated: doubts decided by the curators",
+    "family": "a root of the graph: a group of findings. Records are never labelled with a family alone",
+    "finding": "a leaf of the graph. Records are labelled with findings",
+    "index": "the number of a concept in the frozen enumeration. It never changes within a major version",
+    "subtype of": "is a kind of. For example, anterior MI is an MI",
+    "manifestation of": "is a sign of, but not a kind of. For example, ST elevation is a sign of ischaemia",
+    "sibling": "a concept of the same family that is opposite or often occurs together",
+    "exactMatch": "code and concept have the same meaning",
+    "closeMatch": "the code is another name of the concept in ECG reports",
+    "broadMatch": "the concept is wider than the code",
+    "narrowMatch": "the code is wider than the concept",
+    "relatedMatch": "the code is a sign or a cause of the concept, or overlaps with it",
+    "profile": "paper: four codes as the paper prints them. curated: the curators decided disputed codes",
 }
-NAMES = "Also called"
-OTHERS = "Codes of other systems, not supervised"
+NAMES = "Other names"
+OTHERS = "Codes of other systems, not used as labels"
 _CODE = re.compile(r"\b[1-9][0-9]{5,17}\b")
 _WORD = re.compile(r"\w+")
 
 
 def write_page(onto: Ontology, out: str | Path, language: str = "en") -> Path:
-    """Write the page of an ontology to an .html file. Return its path.
+    """Write the page of an ontology to an .html file, and return its path.
 
     The page contains the routes of both profiles, and initially shows the profile of `onto`. Labels are in
-    `language`, or in English if missing. Raises `UsageError` if the path exists and isn't a browse page.
-    Raises `OutputError` if the file can't be written.
+    `language`, or in English if the translation is missing. Raises `UsageError` if the path exists and isn't
+    a browse page. Raises `OutputError` if the file can't be written.
     """
     refuse_unmarked(Path(out), MARK.encode())
     write_text(out, page_text(onto, language))
@@ -92,15 +92,15 @@ def _digest(text: str) -> str:
 
 
 def _json(value: object) -> str:
-    """Return JSON for a script element, in which no character can end the element or begin a comment."""
+    """Return JSON for a script element, escaped so that it can't end the element or start a comment."""
     text = json.dumps(value, ensure_ascii=True, separators=(",", ":"))
     return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
 
 
 def _search_index(onto: Ontology) -> list[list[str]]:
-    """Return the place on the page, the folded text, its field and the text itself, for every text.
+    """Return an entry for every text: element on the page, folded text, field, and the text itself.
 
-    The order is the order of equally good hits.
+    Equally good hits of a search are listed in this order.
     """
     order = list(Field)
     texts = sorted(
@@ -109,19 +109,19 @@ def _search_index(onto: Ontology) -> list[list[str]]:
     )
     return [
         [
-            f"c-{place}" if isinstance(place, int) else "unrouted",
+            f"c-{index}" if isinstance(index, int) else "unrouted",
             fold(match.text),
             f"{match.field} {match.code}" if match.field is Field.code_label else match.field.value,
             match.text,
         ]
-        for place, match in texts
+        for index, match in texts
     ]
 
 
 def _header(onto: Ontology, title: str, language: str) -> str:
     facts = (
         f"version {onto.header.version}, profile {onto.profile}: {len(onto)} concepts, "
-        f"{len(onto.relations)} relations, {len(onto.codes)} codes; sha256 {onto.sha256[:12]}"
+        f"{len(onto.relations)} relations, {len(onto.codes)} codes, sha256 {onto.sha256[:12]}"
     )
     all_notes = () if language == "en" else language_notes(onto, onto.nodes, language)
     notes = "".join(f'<p class="note">{escape(note)}</p>' for note in all_notes)
@@ -132,10 +132,10 @@ def _header(onto: Ontology, title: str, language: str) -> str:
 
 
 def _graph(onto: Ontology) -> str:
-    """Return the picture, whose nodes link to their concepts, or a note if it can't be drawn."""
+    """Return a picture with nodes that link to their concepts, or a note if it can't be drawn."""
     if len(onto) > MAX_DRAWN:
-        problem = f"{len(onto)} concepts in one picture can't be read"
-        return f"<p>{problem}; ecgonto export graph.svg writes it anyway</p>"
+        problem = f"A picture of {len(onto)} concepts would be unreadable"
+        return f"<p>{problem}. ecgonto export graph.svg writes it nevertheless</p>"
     if find_spec("matplotlib") is None:
         return "<p>The picture needs matplotlib: pip install &quot;ecg-ontology[draw]&quot;</p>"
     return inline_svg(graph_figure(onto, links="#c-{}"), f"{onto.header.title}: {len(onto)} concepts")
@@ -169,13 +169,13 @@ def _link(concept: Concept, language: str) -> str:
 
 
 def _title(concept: Concept, name: Name) -> str:
-    """Return abbreviation and label, or only the label if they are equal."""
+    """Return the abbreviation and the label, or only the label if both are equal."""
     label = f'<span lang="{escape(name.language)}">{escape(name.text)}</span>'
     return f"<b>{label}</b>" if name.text == concept.abbr else f"<b>{escape(concept.abbr)}</b> {label}"
 
 
 def _articles(onto: Ontology, language: str, codes: Mapping[int | None, list[str]]) -> Iterator[str]:
-    """Yield every concept in the order of the tree. Concepts that no root reaches come last."""
+    """Yield every concept in the order of the tree. Concepts without a root come last."""
     concerning = _errata_by_concept(onto)
     listed = {
         branch.concept.index: branch.concept for branch in branches(onto.nodes, onto.relations, onto.roots)
@@ -189,12 +189,12 @@ def _article(
 ) -> str:
     name = label_in(node, language)
     english = Name(text=node.label, language="en")
-    others = [variant for variant in (english, *node.translations, *node.synonyms) if variant != name]
-    near = onto.neighbours(node.index)
-    own_codes = "Codes of the family, of no finding" if node.root else "Codes"
+    names = [variant for variant in (english, *node.translations, *node.synonyms) if variant != name]
+    neighbours = onto.neighbours(node.index)
+    own_codes = "Codes that reach only the family" if node.root else "Codes"
     parts = (
-        ("Relations", [f"<li>{escape(how)}: {_link(other, language)}</li>" for other, how in near]),
-        (NAMES, [f'<li lang="{escape(n.language)}">{escape(n.text)}{tag(n.language)}</li>' for n in others]),
+        ("Relations", [f"<li>{escape(how)}: {_link(other, language)}</li>" for other, how in neighbours]),
+        (NAMES, [f'<li lang="{escape(n.language)}">{escape(n.text)}{tag(n.language)}</li>' for n in names]),
         ("Text variants", [f"<li>{escape(text)}</li>" for text in node.variants]),
         (own_codes, list(codes)),
         (OTHERS, other_items(onto, node.index)),
@@ -222,7 +222,7 @@ def _article(
 
 
 def _definition(node: Concept) -> str:
-    """Return the definition of a concept with its sources. Only web addresses become links."""
+    """Return the definition of a concept with its sources. Only https addresses become links."""
     links = ", ".join(map(_source_link, node.sources))
     sources = f" <small>{links}</small>" if links else ""
     return f"<p>{escape(node.definition)}{sources}</p>" if node.definition else ""
@@ -234,7 +234,7 @@ def _source_link(iri: str) -> str:
 
 
 def _errata_by_concept(onto: Ontology) -> dict[int, list[Erratum]]:
-    """Return the errata that name a concept by abbreviation, label, or a code that reaches the concept."""
+    """Return the errata about each concept. They contain its abbreviation, its label or a code of it."""
     errata: dict[int, list[Erratum]] = {}
     for entry in onto.draft.errata:
         text = f"{entry.printed} {entry.found} {entry.decision}"
@@ -248,14 +248,14 @@ def _errata_by_concept(onto: Ontology) -> dict[int, list[Erratum]]:
 
 def _unrouted(items: Iterable[str]) -> str:
     listed = list(items)
-    head = '<article id="unrouted" tabindex="-1"><h2>Codes that reach no concept</h2>'
+    head = '<article id="unrouted" tabindex="-1"><h2>Codes without a concept</h2>'
     summary = f"<details><summary>Codes ({len(listed)})</summary>"
     return f"{head}{summary}<ul>{''.join(listed)}</ul></details></article>\n" if listed else ""
 
 
 def _glossary() -> str:
     entries = "".join(f"<dt>{word}</dt><dd>{meaning}</dd>" for word, meaning in _GLOSSARY.items())
-    return f'<article id="glossary" tabindex="-1"><h2>Words of this page</h2><dl>{entries}</dl></article>\n'
+    return f'<article id="glossary" tabindex="-1"><h2>Glossary</h2><dl>{entries}</dl></article>\n'
 
 
 def _erratum(entry: Erratum) -> str:

@@ -1,4 +1,4 @@
-"""Codes on the browse page: routes in both profiles, authors, and codes of other systems."""
+"""List the codes on the browse page: routes in both profiles, authors, and codes of other systems."""
 
 from collections.abc import Iterable
 from html import escape
@@ -10,9 +10,9 @@ from ecg_ontology.ontology import Ontology
 
 
 def code_items(onto: Ontology) -> dict[int | None, list[str]]:
-    """Return the codes of each concept as list items by index. Unrouted codes are under `None`.
+    """Return the codes of each concept as list items, by index. Unrouted codes are under `None`.
 
-    Items that are valid in only one profile are marked with the profile.
+    An item that is valid in only one profile is marked with the profile.
     """
     items: dict[int | None, dict[str, list[str]]] = {}
     for profile in get_args(Profile):
@@ -24,23 +24,23 @@ def code_items(onto: Ontology) -> dict[int | None, list[str]]:
                 item = _item(route.code, route.label, row, route.notes)
                 items.setdefault(index, {}).setdefault(item, []).append(profile)
     return {
-        place: [
+        index: [
             f"<li>{item}</li>" if len(profiles) > 1 else f'<li data-profile="{profiles[0]}">{item}</li>'
             for item, profiles in profiles_of.items()
         ]
-        for place, profiles_of in items.items()
+        for index, profiles_of in items.items()
     }
 
 
 def other_items(onto: Ontology, index: int) -> list[str]:
-    """Return the codes of other systems for a concept. They supervise nothing."""
+    """Return the codes of other systems for a concept. These codes are never used as labels."""
     node = onto.nodes[index]
     rows = (row for row in onto.draft.crosswalks if row.node == node.iri)
     return [f"<li>{_item(row.code, row.label, row, (row.reason,))}</li>" for row in rows]
 
 
 def tag(text: str) -> str:
-    """Return a tag to append to a text, or "" if `text` is empty."""
+    """Return a text as an HTML tag to append, or "" if the text is empty."""
     return f' <span class="tag">{escape(text)}</span>' if text else ""
 
 

@@ -1,7 +1,7 @@
-"""Pictures of the graph, and of a soft target on the graph, as SVG, PNG or PDF.
+"""Draw the graph, and a soft target on the graph, as SVG, PNG or PDF.
 
-Families have the colours of Okabe and Ito, which colour-blind readers can distinguish, and different shapes.
-Kinds of edge have different strokes.
+Families have different shapes, and the colours of Okabe and Ito, which colour-blind readers can distinguish.
+Kinds of edges have different strokes.
 
 Shapes: N concepts, P control points of a curve, X two coordinates.
 """
@@ -37,22 +37,23 @@ STROKES: dict[Kind, Any] = {
 }
 
 _BENDS = (0.25, -0.25, 0.4, -0.4, 0.55, -0.55)
-"""Offsets of an edge's middle from the straight line, relative to its length, in the order to try."""
+"""Offsets of the middle of an edge from the straight line, relative to its length, in the order to try."""
 _CLEARANCE = 0.06
-"""Least distance of an edge from other concepts and their names, in the unit of the positions."""
+"""Minimum distance of an edge from other concepts and their names, in units of the positions."""
 _NAME_BELOW = 0.08
-"""Distance of a concept's name below the concept."""
+"""Distance of a name below its concept."""
 _READABLE = 200
-"""Largest number of concepts for which edges are bent around concepts. Larger pictures are unreadable."""
+"""Maximum number of concepts for which edges are bent around concepts. Larger pictures are unreadable
+anyway."""
 
 Positions = dict[int, tuple[float, float]]
 
 
 def family_colours(onto: Ontology) -> tuple[str, ...]:
-    """Return the colour of each concept's family, as used in all pictures of the graph.
+    """Return the colour of each concept, which is the colour of its family in all pictures.
 
     Args:
-        onto: an ontology with any number of families. Colours repeat after eight families.
+        onto: the ontology. If there are more than eight families, colours repeat.
 
     Example:
         >>> import ecg_ontology
@@ -61,7 +62,7 @@ def family_colours(onto: Ontology) -> tuple[str, ...]:
         >>> colours[onto.node("AF").index] == colours[onto.node("Rhythm").index]
         True
     """
-    return tuple(COLOURS[place % len(COLOURS)] for place in _family_places(onto))
+    return tuple(COLOURS[number % len(COLOURS)] for number in _family_numbers(onto))
 
 
 def graph_figure(
@@ -71,10 +72,10 @@ def graph_figure(
 
     Args:
         onto: the ontology.
-        mass: a non-negative number per concept. The area of a node is proportional to its mass, relative to
-            the largest. If `None`, the area depends on the tier.
+        mass: a non-negative number per concept, to which the area of its node is proportional. If `None`, the
+            area depends on the tier.
         marked: indices of the concepts that get a red ring.
-        links: link of a node, such as ``#c-{}``. The placeholder becomes the index of the concept.
+        links: pattern of links for the nodes, such as ``#c-{}``. The placeholder becomes the concept's index.
 
     Raises:
         UsageError: matplotlib is not installed.
@@ -95,9 +96,9 @@ def graph_figure(
 
 
 def draw_graph(onto: Ontology, out: str | Path, why: Explanation | None = None) -> Path:
-    """Draw the graph as .svg, .png or .pdf.
+    """Draw the graph as .svg, .png or .pdf, and return the path.
 
-    If an explanation is given, the area of a node shows its mass in the target. Raises `UsageError` if the
+    If an explanation is given, the area of a node is its mass in the soft target. Raises `UsageError` if the
     suffix is unknown, or matplotlib is not installed. Raises `OutputError` if the file can't be written.
     """
     mass, leaves = None, set() if why is None else set(why.leaves)
@@ -116,7 +117,8 @@ def draw_graph(onto: Ontology, out: str | Path, why: Explanation | None = None) 
 def node_positions(onto: Ontology) -> Positions:
     """Return the position of each concept by index: x from −1.9 to 1.9, y from −1 to 1 upwards.
 
-    Roots are on an inner ellipse in ring order. The leaves of each family are fanned out beyond its root.
+    Roots are on an inner ellipse in the order of the ring. The leaves of a family are fanned out beyond its
+    root.
     """
     family = onto.families
     ring = _ring_order(onto)
@@ -124,22 +126,23 @@ def node_positions(onto: Ontology) -> Positions:
         root: _adjacent_leaves_together([leaf for leaf in onto.leaves if family[leaf] == root], onto)
         for root in ring
     }
-    # A family's share of the circle grows with its leaves. Small families still get room for their names.
+    # The share of a family on the circle grows with its leaves. Small families get enough room for their
+    # names.
     share = np.array([max(len(members[root]), 3) + 1.0 for root in ring])
     widths = share / share.sum() * 2 * np.pi
     positions: dict[int, tuple[float, float]] = {}
     for root, end, width in zip(ring, np.cumsum(widths), widths, strict=True):
         middle = end - width / 2
         positions[root] = (0.85 * float(np.cos(middle)), 0.42 * float(np.sin(middle)))
-        for place, leaf in enumerate(members[root], start=1):
-            angle = end - width * (1 - place / (len(members[root]) + 1))
-            radius = 0.84 if place % 2 else 1.0
+        for number, leaf in enumerate(members[root], start=1):
+            angle = end - width * (1 - number / (len(members[root]) + 1))
+            radius = 0.84 if number % 2 else 1.0
             positions[leaf] = (1.9 * radius * float(np.cos(angle)), radius * float(np.sin(angle)))
     return positions
 
 
 def _adjacent_leaves_together(leaves: list[int], onto: Ontology) -> list[int]:
-    """Return the leaves of a family in an order that keeps adjacent leaves together."""
+    """Sort the leaves of a family so that leaves with a common edge are close to each other."""
     joined = nx.Graph()
     joined.add_nodes_from(leaves)
     joined.add_edges_from(
@@ -176,45 +179,50 @@ def _draw_edges(onto: Ontology, axes: "Axes", positions: Positions) -> None:
 
 
 def bent_edge(positions: Positions, source: int, target: int) -> NDArray[np.float64]:
-    """Return the control points [3, 2] of an edge that avoids other concepts as far as possible."""
+    """Return the control points [3, 2] of an edge that avoids other concepts if possible."""
     start, end = positions[source], positions[target]
     curves = [curve(start, end, bend) for bend in _BENDS]
     if not 2 < len(positions) <= _READABLE:
         return curves[0]
-    others = np.array([place for index, place in positions.items() if index not in (source, target)])
-    others = np.concatenate([others, others - (0, _NAME_BELOW)])
-    distances = [clearance(curve_PX, others) for curve_PX in curves]
-    free = next((place for place, distance in enumerate(distances) if distance >= _CLEARANCE), None)
+    obstacles = np.array([xy for index, xy in positions.items() if index not in (source, target)])
+    obstacles = np.concatenate([obstacles, obstacles - (0, _NAME_BELOW)])
+    distances = [clearance(curve_PX, obstacles) for curve_PX in curves]
+    free = next((number for number, distance in enumerate(distances) if distance >= _CLEARANCE), None)
     return curves[int(np.argmax(distances)) if free is None else free]
 
 
 def curve(start: tuple[float, float], end: tuple[float, float], bend: float = 0.0) -> NDArray[np.float64]:
-    """Return the control points [3, 2] of a line. `bend` is its middle's offset relative to its length."""
+    """Return the control points [3, 2] of a line. `bend` is the relative offset of its middle."""
     (x, y), (to_x, to_y) = start, end
     middle = ((x + to_x) / 2 + bend * (to_y - y), (y + to_y) / 2 - bend * (to_x - x))
     return np.array([start, middle, end])
 
 
 def clearance(curve_PX: NDArray[np.float64], points_NX: NDArray[np.float64]) -> float:
-    """Return the least distance of a quadratic curve to points. The curve is sampled at 41 places."""
+    """Return the minimum distance of a quadratic curve to points. The curve is sampled 41 times."""
     t = np.linspace(0, 1, 41)[:, None]
     line = (1 - t) ** 2 * curve_PX[0] + 2 * t * (1 - t) * curve_PX[1] + t**2 * curve_PX[2]
     return float(np.linalg.norm(line[:, None] - points_NX[None], axis=-1).min())
 
 
 def _draw_nodes(
-    onto: Ontology, axes: "Axes", at: Positions, sizes: NDArray[np.float64], marked: Collection[int], url: str
+    onto: Ontology,
+    axes: "Axes",
+    positions: Positions,
+    sizes: NDArray[np.float64],
+    marked: Collection[int],
+    url: str,
 ) -> None:
-    colours, places = family_colours(onto), _family_places(onto)
-    for root in onto.roots:  # nodes of a family share shape and colour, so draw them at once
+    colours, numbers = family_colours(onto), _family_numbers(onto)
+    for root in onto.roots:  # nodes of a family have the same shape and colour, so draw them together
         members = [node.index for node in onto.nodes if onto.families[node.index] == root]
-        x, y = zip(*(at[index] for index in members), strict=True)
+        x, y = zip(*(positions[index] for index in members), strict=True)
         dots = axes.scatter(
             x,
             y,
             s=sizes[members],
             c=colours[root],
-            marker=SHAPES[places[root] % len(SHAPES)],
+            marker=SHAPES[numbers[root] % len(SHAPES)],
             edgecolors=[RING if index in marked else "black" for index in members],
             linewidths=[3.0 if index in marked else 1.0 for index in members],
             zorder=2,
@@ -223,7 +231,7 @@ def _draw_nodes(
     for node in onto.nodes:
         name = axes.annotate(
             node.abbr,
-            at[node.index],
+            positions[node.index],
             xytext=(0, -0.5 * float(np.sqrt(sizes[node.index])) - 3),
             textcoords="offset points",
             ha="center",
@@ -238,10 +246,10 @@ def _draw_nodes(
     axes.margins(0.05, 0.08)
 
 
-def _family_places(onto: Ontology) -> list[int]:
-    """Return the position of each concept's family among the roots."""
-    place = {root: number for number, root in enumerate(onto.roots)}
-    return [place[root] for root in onto.families]
+def _family_numbers(onto: Ontology) -> list[int]:
+    """Return the number of each concept's family among the roots."""
+    numbers = {root: number for number, root in enumerate(onto.roots)}
+    return [numbers[root] for root in onto.families]
 
 
 def _sizes(onto: Ontology, mass: ArrayLike | None) -> NDArray[np.float64]:

@@ -1,4 +1,4 @@
-"""Explanation of a record's supervision: routes, both selection rules, distances and the soft target."""
+"""Explain the training target of a record: routes, both selection rules, distances and the soft target."""
 
 from collections.abc import Sequence
 
@@ -13,7 +13,7 @@ _BAR = 30
 
 
 class Mass(FrozenModel):
-    """Share of a node in the soft target."""
+    """Mass of a node in the soft target, with its distance to c* and whether it is an active leaf."""
 
     index: int
     abbr: str
@@ -23,12 +23,12 @@ class Mass(FrozenModel):
 
 
 class Explanation(FrozenModel):
-    """Steps from a record's codes to its soft target.
+    """Steps from the codes of a record to its soft target.
 
     Attributes:
-        routes: π of each code.
-        leaves: the active leaves.
-        primary: abbreviation of c* under each rule, or "" if there is no leaf.
+        routes: route π of each code.
+        leaves: abbreviations of the active leaves.
+        primary: abbreviation of the primary concept c* under each rule, or "" if there is no leaf.
         rule: selection rule of the target.
         sigma: temperature of the target in edges.
         target: all nodes by decreasing mass. () if the record has no leaf.
@@ -50,13 +50,13 @@ class Explanation(FrozenModel):
 def explain_codes(
     onto: Ontology, codes: Sequence[str], sigma: float = 1.0, rule: Rule = "max-index"
 ) -> Explanation:
-    """Return the supervision of a record with these codes: routes, the leaf of each rule, and the target.
+    """Explain the training target of a record with these codes: routes, c* under each rule, and the target.
 
     Args:
         onto: the ontology.
         codes: codes of a single record.
-        sigma: temperature in edges, > 0.
-        rule: rule that selects c*.
+        sigma: temperature in edges, above 0.
+        rule: rule that selects the primary concept c*.
 
     Raises:
         UsageError: `sigma` is not positive, or the rule is unknown.
@@ -93,9 +93,9 @@ def explain_codes(
 
 
 def explanation_text(onto: Ontology, why: Explanation, *, bars: bool = True) -> str:
-    """Return the explanation as plain text.
+    """Return an explanation as plain text.
 
-    With `bars`, the text contains the complete target as a bar chart, with nodes of equal mass on the same
+    With `bars`, the text contains the complete target as a bar chart. Nodes with equal mass are on the same
     line.
     """
     lines = []
@@ -104,22 +104,25 @@ def explanation_text(onto: Ontology, why: Explanation, *, bars: bool = True) -> 
         lines.append(f"{route.code}  {route.label}  →  {reached}".replace("    ", "  "))
         lines += [f"    {note}" for note in route.notes]
     if not why.leaves:
-        lines += ["", "No leaf is active: the record has no target and leaves the contrastive loss."]
+        lines += [
+            "",
+            "No leaf is active: the record has no target and is excluded from the contrastive loss.",
+        ]
         return "\n".join(lines)
     lines += ["", f"active leaves  {', '.join(why.leaves)}"]
     lines += [f"c* by {name:<14} {abbr}" for name, abbr in why.primary.items()]
     if not why.rules_agree:
-        lines.append("the rules disagree: the record's target depends on which one is chosen")
+        lines.append("the rules select different leaves, so the target depends on the rule")
     if not bars:
         likely = ", ".join(f"{part.abbr} {part.mass:.4f}" for part in why.target[:_NAMED])
         lines.append(f"soft target by {why.rule}, σ = {why.sigma:g}: {likely}, …")
         return "\n".join(lines)
-    lines += ["", f"soft target by {why.rule}, σ = {why.sigma:g}   (each of these nodes has this mass)"]
+    lines += ["", f"soft target by {why.rule}, σ = {why.sigma:g}   (mass of each node in the line)"]
     most = why.target[0].mass
     for mass in dict.fromkeys(part.mass for part in why.target):
         parts = [part for part in why.target if part.mass == mass]
         bar = "█" * max(1, round(_BAR * mass / most)) if mass > 0 else ""
-        kind = "active" if parts[0].active else f"D = {parts[0].distance}"
+        state = "active" if parts[0].active else f"D = {parts[0].distance}"
         names = " ".join(part.abbr for part in parts)
-        lines.append(f"  {mass:.4f}  {kind:<6}  {bar:<{_BAR}}  {names}".rstrip())
+        lines.append(f"  {mass:.4f}  {state:<6}  {bar:<{_BAR}}  {names}".rstrip())
     return "\n".join(lines)

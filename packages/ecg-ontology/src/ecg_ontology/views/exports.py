@@ -1,4 +1,4 @@
-"""Exports for other programs, by file suffix: arrays, RDF, mappings, a page, a picture."""
+"""Export an ontology for other programs, by file suffix: arrays, RDF, mappings, a page, a picture."""
 
 import re
 from collections.abc import Callable
@@ -25,7 +25,7 @@ from ecg_ontology.views.routing_export import routing_text
 _READ_AGAIN = (".json", ".ttl", ".owl", ".nt")
 """Suffixes of formats that `read_source` reads."""
 _URL = rb'"url"\s*:\s*"([^"]+)"'
-"""Pattern of the name that a FHIR resource states for itself."""
+"""Pattern of the IRI in a FHIR resource."""
 _TURTLE_TOKEN = re.compile(
     r'"{3}(?:[^"\\]|\\.|"(?!""))*"{3}|\'{3}(?:[^\'\\]|\\.|\'(?!\'\'))*\'{3}'  # long literals
     r'|"(?:[^"\\]|\\.)*"|\'(?:[^\'\\]|\\.)*\''
@@ -36,14 +36,14 @@ _TURTLE_TOKEN = re.compile(
 
 
 def export(onto: Ontology, out: str | Path, language: str = "en") -> Path:
-    """Write `onto` in the format given by the suffix of `out`.
+    """Write an ontology in the format of the suffix of `out`.
 
     ====================  =================================================================================
-    ``.npz``              distances, adjacency, a_hat, abbr, root; sha256 and iri as string arrays
+    ``.npz``              distances, adjacency, a_hat, abbr, root, and sha256 and iri as string arrays
     ``.json``             the bundle, which `ecg_ontology.load` reads
     ``.ttl .owl .nt``     the graph as canonical Turtle, RDF/XML, N-Triples
     ``.sssom.tsv``        the rows that apply in the profile, as a single SSSOM table
-    ``.fhir``, ``fhir``   a folder of that name or ending: FHIR R4 CodeSystem, ValueSets, ConceptMaps
+    ``.fhir``, ``fhir``   a folder with this ending or name: FHIR R4 CodeSystem, ValueSets, ConceptMaps
     ``.html``             a page to search and read in a browser, without a network
     ``.svg .png .pdf``    a picture of the graph (extra ``draw``)
     ====================  =================================================================================
@@ -53,14 +53,15 @@ def export(onto: Ontology, out: str | Path, language: str = "en") -> Path:
     Args:
         onto: ontology in the profile to write.
         out: path with a suffix from the table.
-        language: language of the page's labels. Missing labels are in English. Other formats have all
-            languages.
+        language: language of the labels on the page. Missing translations are in English. Other formats
+            contain all languages.
 
     Returns:
         The path that was written.
 
     Raises:
-        UsageError: the suffix is unknown, something else exists at the path, or the format has no language.
+        UsageError: the suffix is unknown, the path exists and isn't such an export, or a language is given
+            for another format than ``.html``.
         OutputError: the file can't be written.
 
     Example:
@@ -78,8 +79,8 @@ def export(onto: Ontology, out: str | Path, language: str = "en") -> Path:
 
         return write_page(onto, out, language)
     if language != "en":
-        remedy = "Leave the language out, or write .html"
-        raise UsageError(f"the format {form} has no language", where=out, remedy=remedy)
+        remedy = "Omit the language, or write .html"
+        raise UsageError(f"the format {form} always contains all languages", where=out, remedy=remedy)
     if form in PICTURES:
         from ecg_ontology.views.draw import draw_graph
 
@@ -91,8 +92,8 @@ def export(onto: Ontology, out: str | Path, language: str = "en") -> Path:
         return out
     if form not in _WRITERS:
         endings = ", ".join((*_WRITERS, ".sssom.tsv", ".html", *PICTURES))
-        problem = f"no form has the ending {out.suffix!r}"
-        raise UsageError(problem, where=out, remedy=f"Choose one of {endings}")
+        problem = f"unknown ending {out.suffix!r}"
+        raise UsageError(problem, where=out, remedy=f"Choose from {endings}")
     _refuse_foreign(onto, out, form)
     with replacing(out) as temporary:
         _WRITERS[form](onto, temporary)
@@ -100,10 +101,10 @@ def export(onto: Ontology, out: str | Path, language: str = "en") -> Path:
 
 
 def _refuse_foreign(onto: Ontology, out: Path, ending: str) -> None:
-    """Raise unless `out` is new, or is an export of this ontology without comments that would be lost."""
+    """Raise unless `out` is new, or is an export of this ontology without comments."""
     if not out.exists():
         return
-    remedy = "Name a new file, or remove that one first"
+    remedy = "Choose a new file, or remove this file first"
     witnesses = [out]
     if ending == ".fhir":
         refuse_others(out, FILE.fullmatch)
@@ -115,13 +116,13 @@ def _refuse_foreign(onto: Ontology, out: Path, ending: str) -> None:
         raise UsageError(problem, where=out, remedy=remedy)
     if ending == ".ttl" and (comments := turtle_comments(read_text(out))):
         line, text = comments[0]
-        problem = f"has {len(comments)} comments, which would be lost; the first, in line {line}: {text[:60]}"
-        remedy = "State them as rdfs:comment, which is kept, or name a new file"
+        problem = f"{len(comments)} comments would be lost, for example in line {line}: {text[:60]}"
+        remedy = "Write them as rdfs:comment, which is preserved, or choose a new file"
         raise UsageError(problem, where=out, remedy=remedy)
 
 
 def _named_in(path: Path, ending: str) -> set[str]:
-    """Return the IRIs that an earlier export gives for its ontology."""
+    """Return the IRIs of the ontology in an earlier export, or an empty set for another kind of file."""
     try:
         if ending in _READ_AGAIN:
             return {read_source(path).header.iri}
@@ -134,7 +135,7 @@ def _named_in(path: Path, ending: str) -> set[str]:
 
 
 def turtle_comments(text: str) -> list[tuple[int, str]]:
-    """Return the comments of a Turtle text with their lines."""
+    """Return the comments of a Turtle text with their line numbers."""
     matches = (match for match in _TURTLE_TOKEN.finditer(text) if match["comment"])
     return [(text.count("\n", 0, match.start()) + 1, match["comment"].rstrip()) for match in matches]
 

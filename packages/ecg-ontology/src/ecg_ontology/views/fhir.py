@@ -1,6 +1,6 @@
-"""FHIR R4 resources of the ontology, for terminology servers of hospitals.
+"""Export an ontology as FHIR R4 resources, for terminology servers of hospitals.
 
-The CodeSystem contains the concepts. Each concept has a ValueSet with the codes that are read as the concept.
+The CodeSystem contains the concepts. Each concept has a ValueSet with the codes that stand for the concept.
 Each vocabulary has a ConceptMap from its codes to the concepts. Source: HL7 FHIR R4, "Terminology Module".
 """
 
@@ -32,7 +32,7 @@ _EQUIVALENCE = {
     "skos:narrowMatch": "narrower",
     "skos:relatedMatch": "relatedto",
 }
-"""Relation of the concept to the code in the terms of FHIR R4, which has no term for close matches."""
+"""FHIR R4's name for the relation of the concept to the code. FHIR R4 has no name for close matches."""
 
 
 def write_fhir(onto: Ontology, folder: Path) -> None:
@@ -122,7 +122,7 @@ def _concept(onto: Ontology, node: Concept, parents: Sequence[str]) -> dict[str,
 def _value_set(
     onto: Ontology, node: Concept, rows: Sequence[RoutingRow], below: Sequence[str]
 ) -> dict[str, Any]:
-    """Return the codes that supervise a concept or its subtypes, and crosswalk codes that aren't wider."""
+    """Return a ValueSet of the codes routed to a concept or its subtypes, and of crosswalk codes."""
     selected = [row for row in rows if _is_read_as(onto, row, node)]
     include: list[dict[str, Any]] = [{"system": onto.header.iri, "concept": [{"code": node.abbr}]}]
     for vocabulary, of_vocabulary in groupby(sorted(selected, key=_vocabulary), key=_vocabulary):
@@ -135,7 +135,7 @@ def _value_set(
 
 
 def _is_read_as(onto: Ontology, row: RoutingRow, node: Concept) -> bool:
-    """Return whether a code is read as this concept, and neither as a narrower nor as a wider concept."""
+    """Return whether a code stands for this concept, and not for a narrower or wider concept."""
     if row.crosswalk:
         return row.predicate in TRANSLATING
     route = onto.route(row.code)
@@ -157,7 +157,7 @@ def _concept_map(onto: Ontology, vocabulary: str, rows: list[RoutingRow]) -> dic
 def _target(onto: Ontology, row: RoutingRow) -> dict[str, Any]:
     """Return the target of a code. FHIR requires a comment if the target is narrower or inexact."""
     if row.node is None:
-        return {"equivalence": "unmatched", "comment": row.reason or "no concept can carry it"}
+        return {"equivalence": "unmatched", "comment": row.reason or "no concept represents the code"}
     node = onto.draft.by_iri[row.node]
     equivalence = _EQUIVALENCE.get(row.predicate, "relatedto")
     comment = row.reason or f"SSSOM: {row.predicate}"
@@ -173,5 +173,5 @@ def _local(row: RoutingRow) -> str:
 
 
 def _system(onto: Ontology, vocabulary: str) -> str:
-    """Return FHIR's name of a vocabulary, or a name next to the ontology's IRI if FHIR has none."""
+    """Return FHIR's IRI of a vocabulary, or an IRI next to the ontology's IRI if FHIR has none."""
     return _SYSTEMS.get(vocabulary) or f"{onto.header.iri.rpartition('/')[0]}/{vocabulary}"
