@@ -187,7 +187,7 @@ def test_an_unknown_task_suggests_one_and_names_the_table_of_labels(capsys):
 
 def test_an_installed_model_has_no_run_page(capsys):
     assert run("report", "marecg-small-codes") == 2
-    assert "is an installed model and has no run page. Name a record after it" in capsys.readouterr().err
+    assert "is an installed model and has no run page. Give a record after it" in capsys.readouterr().err
 
 
 def test_a_report_writes_the_beats_of_a_record_beside_its_page(tmp_path, monkeypatch):

@@ -55,7 +55,7 @@ def test_prepare_says_in_one_line_and_by_its_exit_code_that_nothing_could_be_kep
     shutil.copy(source / "E00002.hea", tmp_path / "E00002.hea")
     code, out, err = run("prepare", tmp_path, "--out", tmp_path / "c", "--jobs", 1, "--format", form)
     assert (code, "no-signal-file" in out) == (1, True)
-    assert f"{tmp_path / 'c'}: none of 1 records could be kept. See its report.json" in err.splitlines()[-1]
+    assert f"{tmp_path / 'c'}: all 1 records are quarantined. See report.json" in err.splitlines()[-1]
 
 
 def test_results_for_machines_are_json_on_stdout(source, tmp_path):
@@ -138,9 +138,9 @@ def test_a_table_of_codes_labels_records_and_coverage_counts_it(source, tmp_path
     options = [word for value in values for word in ("--set", f"codes.{value}")]
     code, _, err = run("prepare", source, "--out", tmp_path / "c", "--jobs", 1, "--codes", table, *options)
     assert code == 0
-    assert "1 records with codes, 1 without a row, 1 ids without a record, 1 codes that reach no node" in err
-    assert "no such record: E00009" in err
-    assert "reaches nothing: icd10:Z99 (unknown), 1 records" in err
+    assert "1 records with codes, 1 without a row, 1 ids without a record, 1 codes without a concept" in err
+    assert "id without a record: E00009" in err
+    assert "code without a concept: icd10:Z99 (unknown), 1 records" in err
     assert json.loads(call("coverage", table, *options, "--format", "json")[1])["leaves"]["AF"] == 2
 
 

@@ -42,6 +42,6 @@ def test_every_dataset_is_listed_with_its_licence_and_address():
     _, out, _ = run("data", "list")
     assert "code-15: CODE-15 %, 400 Hz, HDF5" in out
     assert "345,779 records; six diagnoses; CC BY 4.0" in out
-    assert "800,035 records, 90.4 GB; no codes: for pretraining only; ODbL 1.0" in out
+    assert "800,035 records, 90.4 GB; no codes, for pretraining only; ODbL 1.0" in out
     rows = json.loads(run("data", "list", "--format", "json")[1])
     assert all(row["home"].startswith("http") and row["records"] for row in rows)

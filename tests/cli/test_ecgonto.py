@@ -86,7 +86,7 @@ def test_a_distance_comes_with_its_path_or_says_that_it_is_a_convention(tmp_path
     graph = nx.DiGraph([("COPD", "Airway"), ("Angina", "Heart")])
     ecg_ontology.Ontology.from_networkx(graph, "https://example.org/two").save(tmp_path / "two.json")
     code, out, _ = call("show", "COPD", "Angina", "--ontology", tmp_path / "two.json")
-    assert (code, out.endswith("  by convention: no path joins them\n")) == (0, True)
+    assert (code, out.endswith("  by convention, because no path exists\n")) == (0, True)
 
 
 def test_one_concept_or_all_are_shown_and_a_neighbour_by_what_it_is_to_the_one():

@@ -35,7 +35,7 @@ def test_show_takes_every_name_of_a_concept_and_a_misspelt_one_exits_2_with_what
 
 def test_the_tree_shows_subtypes_below_their_parents():
     assert call("show", "AMI", "--tree")[1].splitlines() == [
-        "above: Ischemic",
+        "ancestors: Ischemic",
         "AMI  Acute myocardial infarction",
         "  AntMI  Anterior MI",
         "  InfMI  Inferior MI",

@@ -137,7 +137,7 @@ def test_of_many_records_that_can_not_be_read_five_are_named_and_the_others_coun
         path.unlink()
     assert run("embed", place / "run", tmp_path / "wfdb", "--out", tmp_path / "e.npz") == 1
     lines = [line for line in capsys.readouterr().err.splitlines() if "not embedded: " in line]
-    assert (len(lines), lines[5]) == (6, "not embedded: 2 more (--format json names all)")
+    assert (len(lines), lines[5]) == (6, "not embedded: 2 more (--format json lists all)")
 
 
 def test_a_folder_is_continued_and_tells_what_failed(place, tmp_path, capsys):

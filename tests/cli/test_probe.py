@@ -159,9 +159,9 @@ def test_a_task_that_the_records_cannot_support_is_a_line_and_the_others_go_on(f
     tasks = ("--task", "ptbxl-form", "--task", other)
     ended, out, err = invoke("probe", run, *tasks, "--root", root, "--fraction", 1)
     assert (ended, f"{other}: macro AUC" in out, bool(out)) == (code, not code, not code)
-    lines = [line for line in err.splitlines() if line.startswith("not measured: ")]
+    lines = [line for line in err.splitlines() if line.startswith("not probed: ")]
     problem = "must contain records of the task ptbxl-form, got none. Download records500 of PTB-XL."
-    assert (lines[0], len(lines)) == (f"not measured: {root}: {problem}", missing)
+    assert (lines[0], len(lines)) == (f"not probed: {root}: {problem}", missing)
 
 
 def test_a_run_folder_named_like_a_share_is_a_run(folders, tmp_path, monkeypatch):

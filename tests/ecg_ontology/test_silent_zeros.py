@@ -74,7 +74,7 @@ def test_coverage_reads_floats_and_fails_where_nothing_is_a_code(tmp_path):
     table.write_text("code,count\nAFIB,3\n", encoding="utf-8")
     code, out, err = call("coverage", str(table))
     assert code == 1
-    assert "none of these is a code" in err
+    assert "no valid codes were found" in err
 
 
 def test_a_code_of_a_crosswalk_is_named_by_the_commands(onto):

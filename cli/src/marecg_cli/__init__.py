@@ -10,7 +10,7 @@ __all__ = ["__version__"]
 
 
 def __getattr__(name: str) -> Any:
-    """Look the version up when it is asked for."""
+    """Look up the version on first use, because `importlib.metadata` is slow to import."""
     if name == "__version__":
         return import_module("importlib.metadata").version("marecg-cli")
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

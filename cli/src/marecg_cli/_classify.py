@@ -1,4 +1,4 @@
-"""`marecg classify`: train an encoder on labels, as a classifier."""
+"""`marecg classify`: train a classifier on labelled ECGs."""
 
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -15,7 +15,7 @@ SUMMARY = "Train a classifier on labelled ECGs."
 EXAMPLE = "marecg classify fit marecg-small-codes --data corpus --labels labels.csv --out runs/classifier"
 classify = typer.Typer(help=f"{SUMMARY}\n\nExample: {EXAMPLE}", **SETTINGS)
 
-Encoder = Annotated[str, typer.Argument(metavar="MODEL", help="Run folder or model; it isn't changed.")]
+Encoder = Annotated[str, typer.Argument(metavar="MODEL", help="Run folder or model; stays unchanged.")]
 Set = Annotated[
     list[str] | None,
     set_option(
@@ -35,20 +35,20 @@ def fit(
         Path | None,
         typer.Option(
             metavar="CSV",
-            help="Table with the records' names and a column of 0 and 1 per class (empty: unknown);"
-            " optional column `split`. [default: the corpus' leaves]",
+            help="Table with the names of the records and a column of 0 and 1 per class (empty: unknown);"
+            " optional column `split`. [default: the leaves in the corpus]",
         ),
     ] = None,
     layers: Annotated[str, typer.Option(help="Layers to train: head, last:N or all.")] = "head",
     calibration: Annotated[
         Literal["best", "temperature", "isotonic", "none"],
-        typer.Option(help="Calibration; best chooses for each class by validation log loss."),
+        typer.Option(help="Calibration; best selects a method per class by validation log loss."),
     ] = "best",
     threshold: Annotated[
         str, typer.Option(help="Rule for thresholds: youden, f1, sensitivity=.9 or specificity=.95.")
     ] = "youden",
     exclusive: Annotated[
-        bool, typer.Option("--exclusive", help="Each record has exactly one class.")
+        bool, typer.Option("--exclusive", help="Require exactly one class per record.")
     ] = False,
     prevalence: Annotated[
         list[str] | None,
@@ -63,8 +63,8 @@ def fit(
 ) -> None:
     """Train a calibrated classifier on labelled ECGs and test it on unseen patients.
 
-    `marecg predict`, `embed`, `export` and `report` take the resulting folder as a model. If --data is a
-    folder of records, they are first prepared in OUT-corpus.
+    `marecg predict`, `embed`, `export` and `report` accept the resulting folder as a model. If --data is a
+    folder of records, the records are first prepared in OUT-corpus.
 
     Example: marecg classify fit marecg-small-codes --data corpus --labels labels.csv --out clf
     """
@@ -88,29 +88,33 @@ def fit(
     if evaluation.missing:
         names = ", ".join(map(str, evaluation.missing_names))
         more = ", …" * (evaluation.missing > len(evaluation.missing_names))
-        message(f"{evaluation.missing:,} records that the labels name aren't in the corpus: {names}{more}")
+        message(f"{evaluation.missing:,} labelled records aren't in the corpus: {names}{more}")
     if few := few_positives(evaluation.scores):
         message(few)
     for score in evaluation.scores:
         if score.prevalence is not None:
             value = "–" if score.ppv_at_prevalence is None else f"{score.ppv_at_prevalence:.1%}"
-            message(f"PPV of {score.name} where {score.prevalence:.3g} of the records have it: {value}")
+            message(f"PPV of {score.name} at a prevalence of {score.prevalence:.3g}: {value}")
     message(evaluation.leak)
     if evaluation.reused:
         folder = embedding_folder(data, out)
-        message(f"embedding: {evaluation.reused:,} records taken from {folder}, of an earlier run")
+        message(f"embedding: {evaluation.reused:,} records reused from an earlier run in {folder}")
     tried = ", ".join(f"{name} {loss:.3f}" for name, loss in evaluation.losses.items())
     message(f"readout: {evaluation.readout} (log loss on validation: {tried})")
     if evaluation.readout != "wide":
-        message("marecg export writes only classifiers of the wide readout: --set readout=wide fits one")
+        message("marecg export requires the wide readout. To train it, use --set readout=wide")
     if form == "json":
         result_json(evaluation.model_dump(mode="json"))
         return
-    result(plain_text([rich_table(*heads_and_rows([one for one in evaluation.scores if not one.group]))]))
+    scores = [score for score in evaluation.scores if not score.group]
+    result(plain_text([rich_table(*heads_and_rows(scores))]))
 
 
 def _prepared(data: Path, model: str, out: Path) -> Path:
-    """The corpus, or one prepared beside `out` from the records in that folder, once the model is there."""
+    """Return the corpus in `data`. If `data` is a folder of records, prepare a corpus next to `out`.
+
+    The model is loaded first, because a wrong model name should fail before the long preparation.
+    """
     from marecg.corpus.index import ABOUT
     from marecg.corpus.prepare import prepare
     from marecg.model.mar_ecg import MarEcg
@@ -119,9 +123,7 @@ def _prepared(data: Path, model: str, out: Path) -> Path:
         return data
     MarEcg.from_pretrained(model)
     corpus = out.with_name(f"{out.name}-corpus")
-    message(
-        f"{data} holds records, not a corpus: they are prepared in {corpus}, which --data takes next time"
-    )
+    message(f"{data} is a folder of records. They are prepared in {corpus}; use it as --data next time")
     account = prepare([data], corpus)
     tell_quarantined(account.records, corpus / "report.json")
     return corpus
@@ -132,7 +134,7 @@ def _share(text: str) -> tuple[str, float]:
     try:
         return name, float(share)
     except ValueError as error:
-        remedy = "Write CLASS=SHARE, such as AF=0.02"
+        remedy = "For example, AF=0.02"
         raise UsageError(
-            f"a prevalence must look like CLASS=0.02, got {text!r}", where="--prevalence", remedy=remedy
+            f"a prevalence must have the form CLASS=SHARE, got {text!r}", where="--prevalence", remedy=remedy
         ) from error

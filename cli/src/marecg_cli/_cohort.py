@@ -1,4 +1,4 @@
-"""`marecg cohort`: write a table of records, or select records."""
+"""`marecg cohort`: select records, and write them as a table or a corpus."""
 
 from pathlib import Path
 from typing import Annotated, Literal, get_args
@@ -10,7 +10,7 @@ from marecg_cli._options import Corpus
 from marecg_cli._output import message, result
 
 TableFormat = Literal["csv", "json", "parquet"]
-"""How a table of records is written."""
+"""Format of a table of records."""
 
 
 def cohort(
@@ -19,21 +19,21 @@ def cohort(
         str | None,
         typer.Option(
             metavar="EXPRESSION",
-            help="SQL condition on the columns: concepts (with their descendants), age, sex, date, qrs and "
-            "so on. Needs the extra marecg[cohort]. [default: all records]",
+            help="SQL condition on columns, for example concepts (with their descendants), age, sex, date "
+            "or qrs. Needs the extra marecg[cohort]. [default: all records]",
         ),
     ] = None,
     out: Annotated[
-        Path | None, typer.Option(help="File to write, or FOLDER/ for a corpus. [default: stdout]")
+        Path | None, typer.Option(help="Table to write, or FOLDER/ for a corpus. [default: stdout]")
     ] = None,
     form: Annotated[
         TableFormat | None,
-        typer.Option("--format", help="Output format. [default: by the file's ending, or csv]"),
+        typer.Option("--format", help="Output format. [default: by the ending of the file, or csv]"),
     ] = None,
 ) -> None:
     """List the records that match a condition on findings, age, sex, date or device.
 
-    Without --where, all records are listed. If --out is a folder, it becomes a corpus of the records.
+    Without --where, all records are listed. If --out is a folder, the records are written as a corpus.
 
     Example: marecg cohort corpus --out table.parquet
 
@@ -48,11 +48,11 @@ def cohort(
     from marecg.corpus.prepared import Corpus, refuse_own
 
     folder = out is not None and not out.suffix and form is None
-    how = "csv" if folder else form or _as_it_ends(out)
-    if how == "parquet" and out is None:
+    written_as = "csv" if folder else form or _format_of(out)
+    if written_as == "parquet" and out is None:
         raise UsageError("--format parquet needs --out FILE")
     if folder and where is None:
-        raise UsageError("a corpus needs --where", remedy="Give --where, or end --out in .parquet")
+        raise UsageError("a new corpus needs --where", remedy="Give --where, or end --out in .parquet")
     corpus = Corpus.open(data)
     if out is not None:
         refuse_own(corpus.folder, out)
@@ -61,17 +61,17 @@ def cohort(
     by_source = ", ".join(f"{source} {count:,}" for source, count in counts)
     message(f"{len(table):,} of {len(corpus):,} records{': ' if counts else ''}{by_source}")
     if out is None:
-        result(AS_TEXT[how](table).rstrip("\n"))
+        result(AS_TEXT[written_as](table).rstrip("\n"))
     elif folder:
         write_subset(corpus, table["row"].to_pylist(), out, where or "")
     else:
         with replacing(out, private=True) as temporary:
-            write(table, temporary, how)
+            write(table, temporary, written_as)
 
 
-def _as_it_ends(out: Path | None) -> str:
+def _format_of(out: Path | None) -> str:
     ending = "csv" if out is None else out.suffix[1:]
     if ending not in get_args(TableFormat):
-        remedy = f"End it in {', '.join(get_args(TableFormat))}, or say --format"
-        raise UsageError(f"can't tell a format from {out}", remedy=remedy)
+        remedy = f"End the name in {', '.join(get_args(TableFormat))}, or give --format"
+        raise UsageError(f"the ending of {out} isn't a known format", remedy=remedy)
     return ending

@@ -1,7 +1,7 @@
-"""Construction of both command lines: Typer's groups, with a panel per stage of a user's work.
+"""Build both command lines from Typer commands, which help pages show in panels.
 
-The packages' parts are imported by the commands that run them, and a command's own module when the command is
-asked for; only a help page imports all of these.
+For speed, the module of a command is imported only if the command runs, or for the help page of all commands.
+Commands import the packages in their functions.
 """
 
 import platform
@@ -17,60 +17,60 @@ from ecg_base import refuse_address
 from marecg_cli._output import set_loudness
 
 Panels = Mapping[str, Mapping[str, Sequence[str]]]
-"""What commands are for, and by module the names of those that are for it."""
+"""Panel → module → names of the commands."""
 SETTINGS: dict[str, Any] = {
     "no_args_is_help": True,
     "rich_markup_mode": "markdown",
     "pretty_exceptions_enable": False,
 }
-"""Of every group of commands."""
+"""Settings of every group of commands."""
 
 
 def application(summary: str, panels: Panels, argv: Sequence[str] = ()) -> typer.Typer:
-    """Return a command line, or the part that the arguments need.
+    """Return a command line with all commands, or with the single command that the arguments name.
 
     Args:
-        summary: what it is for.
-        panels: its commands; each is the function, or the group, of that name in its module.
-        argv: the arguments; if they begin with a command, it is the only one that is imported.
+        summary: purpose of the command line.
+        panels: the commands. Each is a function, or a group, with the name of the command in the module.
+        argv: the arguments. If the first argument is a command, no other command is imported.
     """
     app = typer.Typer(help=summary, context_settings={"help_option_names": ["-h", "--help"]}, **SETTINGS)
-    app.callback()(_of_all)
-    places = [
+    app.callback()(_main_options)
+    commands = [
         (name, module, panel)
         for panel, modules in panels.items()
         for module, names in modules.items()
         for name in names
     ]
-    chosen = [place for place in places if place[0] in argv[:1]]
-    for name, module, panel in chosen or places:
-        command = getattr(import_module(f"marecg_cli.{module}"), name.replace("-", "_"))
-        if isinstance(command, typer.Typer):
-            app.add_typer(command, name=name, rich_help_panel=panel)
+    chosen = [command for command in commands if command[0] in argv[:1]]
+    for name, module, panel in chosen or commands:
+        function = getattr(import_module(f"marecg_cli.{module}"), name.replace("-", "_"))
+        if isinstance(function, typer.Typer):
+            app.add_typer(function, name=name, rich_help_panel=panel)
         else:
-            app.command(name, rich_help_panel=panel)(command)
+            app.command(name, rich_help_panel=panel)(function)
     return app
 
 
 def tree(app: typer.Typer) -> TyperGroup:
-    """Return the command group. Its commands accept -q and -v, and refuse a URL as a path."""
+    """Return the command group. All commands accept -q and -v, and refuse URLs as paths."""
     group = cast(TyperGroup, typer.main.get_command(app))
     loudness = [param for param in group.params if param.name in ("quiet", "verbose")]
     (help_settings,) = (param for param in group.params if param.name == "help_settings")
     group.params.remove(help_settings)
     for command in _leaves(group):
         for param in command.params:
-            of_paths = param.type_descriptor.annotation in (Path, list[Path]) or param.name == "out"
-            param.callback = param.callback or (_refuse_address if of_paths else None)
+            is_path = param.type_descriptor.annotation in (Path, list[Path]) or param.name == "out"
+            param.callback = param.callback or (_refuse_address if is_path else None)
         if any(param.name == "set_" for param in command.params):
             command.params.append(help_settings)
         command.params += loudness
     return group
 
 
-def _list_settings(context: typer.Context, asked: bool) -> None:
-    """List what `--set` can change in the command, and exit."""
-    if not asked:
+def _list_settings(context: typer.Context, requested: bool) -> None:
+    """List the settings that `--set` can change in the command, and exit."""
+    if not requested:
         return
     from marecg_cli._settings import described
 
@@ -89,18 +89,18 @@ def _leaves(group: TyperGroup) -> Iterator[Any]:
 
 
 def _refuse_address(_: object, option: Any, value: Any) -> Any:
-    """A path, or several, as given. Raises `UsageError`."""
+    """Return a path or a list of paths unchanged. Raises `UsageError` if one is an address."""
     for path in value if isinstance(value, list | tuple) else [value]:
         if isinstance(path, Path):
-            refuse_address(path, f"is an address, and {option.name.rstrip('_')} takes a path")
+            refuse_address(path, f"is an address, but {option.name.rstrip('_')} must be a path")
         elif path is not None:
-            remedy = "Write it with two slashes, as s3://bucket/folder"
+            remedy = "Write an address with two slashes, for example s3://bucket/folder"
             refuse_address(path, "is neither a path nor an address", remedy)
     return value
 
 
-def _print_versions(asked: bool) -> None:
-    if asked:
+def _print_versions(requested: bool) -> None:
+    if requested:
         from importlib.metadata import distributions
 
         installed = {distribution.name: distribution.version for distribution in distributions()}
@@ -113,7 +113,7 @@ def _print_versions(asked: bool) -> None:
         raise typer.Exit
 
 
-def _of_all(
+def _main_options(
     version: Annotated[
         bool,
         typer.Option(
@@ -127,7 +127,7 @@ def _of_all(
             is_eager=True,
             expose_value=False,
             callback=_list_settings,
-            help="List what --set can change, with defaults, and exit.",
+            help="List the settings that --set can change, with defaults, and exit.",
         ),
     ] = False,
     quiet: Annotated[
@@ -136,7 +136,7 @@ def _of_all(
             "--quiet",
             "-q",
             expose_value=False,
-            callback=lambda given: set_loudness(-1) if given else None,
+            callback=lambda quiet: set_loudness(-1) if quiet else None,
             help="Print only results and errors.",
         ),
     ] = False,
@@ -148,9 +148,9 @@ def _of_all(
             count=True,
             expose_value=False,
             show_default=False,
-            callback=lambda given: set_loudness(given) if given else None,
+            callback=lambda count: set_loudness(count) if count else None,
             help="Show progress details; -vv adds debug output and tracebacks.",
         ),
     ] = 0,
 ) -> None:
-    """What stands before the name of a command."""
+    """Define the options before the name of a command."""

@@ -1,4 +1,4 @@
-"""Commands that make and describe a corpus."""
+"""Define the commands `marecg synth`, `marecg prepare` and `marecg audit`."""
 
 from pathlib import Path
 from typing import Annotated, Literal
@@ -31,14 +31,14 @@ def _quirks() -> list[str]:
 
 
 def synth(
-    out: Annotated[Path, typer.Option(help="Folder to write; an older synthetic corpus in it is replaced.")],
-    records: Annotated[int, typer.Option(help="Number of good records.")] = 100,
+    out: Annotated[Path, typer.Option(help="Folder to write; replaces an older synthetic corpus.")],
+    records: Annotated[int, typer.Option(help="Number of records without defects.")] = 100,
     seed: Annotated[int, typer.Option(help="Random seed; the same seed gives the same files.")] = 0,
     diagnosis: Annotated[
         list[str] | None,
         typer.Option(
             metavar="ABBR",
-            help="Draw main findings only from these; may be repeated.",
+            help="Main finding to draw; may be repeated. [default: all]",
             **one_of(_diagnoses),
         ),
     ] = None,
@@ -84,14 +84,14 @@ def prepare(
         list[str],
         typer.Argument(
             metavar="SOURCE…",
-            help="Folders with records in any supported format, or array files, local or s3://…",
+            help="Folder of records in any supported format, or array file, local or s3://…",
         ),
     ],
     out: Annotated[str, typer.Option(metavar="FOLDER", help="Corpus folder to write, local or s3://…")],
     ontology: Annotated[
         str | None,
         typer.Option(
-            help="Your own graph: a folder of sources, a bundle or a .ttl file; or `extended`, the "
+            help="Your own graph (folder of sources, bundle or .ttl file), or `extended` for the "
             "packaged graph with more findings. [default: the packaged graph]"
         ),
     ] = None,
@@ -105,13 +105,14 @@ def prepare(
     ] = None,
     select: Annotated[
         Literal["all", "paper"],
-        typer.Option(help="paper: only the paper's three sources, compared with its tables."),
+        typer.Option(help="paper: only the three sources of the paper, with a comparison to its tables."),
     ] = "all",
     fs: Fs = None,
     codes: Annotated[
-        Path | None, typer.Option(**LOCAL, help="Table with the records' codes: .csv, .tsv or .parquet.")
+        Path | None,
+        typer.Option(**LOCAL, help="Table with the codes of the records: .csv, .tsv or .parquet."),
     ] = None,
-    jobs: Annotated[int, typer.Option(help="Number of processes; -1 is one per core.")] = -1,
+    jobs: Annotated[int, typer.Option(help="Number of processes; -1 for one per core.")] = -1,
     cluster: Annotated[
         str | None, typer.Option(metavar="ADDRESS", help="Dask scheduler whose workers prepare the records.")
     ] = None,
@@ -121,9 +122,9 @@ def prepare(
 
     Prints counts of records and codes. The exit code is 1 if every record is quarantined.
 
-    Arrays (.npy, .npz, .h5, .parquet, .mat, .csv) need --fs. Codes come from the files, or from --codes, a
-    table with one row per record and code. With --set codes.mapping=machine, statements of
-    electrocardiographs are mapped to codes.
+    Arrays (.npy, .npz, .h5, .parquet, .mat, .csv) need --fs. Codes are read from the files, or from --codes,
+    a table with one row per record and code. With --set codes.mapping=machine, the statements of
+    electrocardiographs are also mapped to codes.
 
     Example: marecg prepare /data/georgia /data/ptb --out corpus
     """
@@ -134,10 +135,10 @@ def prepare(
     from marecg.recipes.overrides import with_settings
     from marecg_cli._settings import array_layout, codes_of
 
-    of_arrays, others = by_group("array.", set_)
-    of_codes, others = by_group("codes.", others)
-    config = with_settings(CorpusConfig, others)
-    layout, table = array_layout(fs, of_arrays), codes_of(codes, of_codes)
+    array_settings, rest = by_group("array.", set_)
+    code_settings, rest = by_group("codes.", rest)
+    config = with_settings(CorpusConfig, rest)
+    layout, table = array_layout(fs, array_settings), codes_of(codes, code_settings)
     only = COLLECTIONS if select == "paper" else ()
     account = prepare(
         sources,
@@ -161,10 +162,10 @@ def prepare(
         print_comparison(compared)
         report = f"{out.rstrip('/')}/report.json"
         tell_quarantined(account.records, report)
-        say_first("kept with leads", account.mended_lines(), f"in {report}")
+        say_first("kept with changed leads", account.mended_lines(), f"in {report}")
         tell_codes(account.codes, report)
     if account.found and not account.kept:
-        problem(f"{out}: none of {account.found} records could be kept. See its report.json for the reasons")
+        problem(f"{out}: all {account.found} records are quarantined. See report.json for the reasons")
         raise typer.Exit(EXIT_FINDINGS)
 
 
@@ -179,7 +180,7 @@ def audit(
     ] = False,
     form: As = "text",
 ) -> None:
-    """Find evaluation records or damaged records in a corpus. The exit code is 1 if there are any.
+    """Find evaluation records and damaged records in a corpus. The exit code is 1 if there are any.
 
     Example: marecg audit corpus --against /data/ptb-xl
 

@@ -1,6 +1,6 @@
-"""Texts of the corpus commands: tables and names.
+"""Print the tables and messages of the corpus commands.
 
-Rich is imported where it is used, so that `marecg --help` stays quick.
+Rich is imported only by the functions that need it, because `marecg --help` must be fast.
 """
 
 from collections.abc import Mapping, Sequence
@@ -21,7 +21,7 @@ LEAKS = {
     "identical": "bit-identical signals",
     "similar": "near-duplicate signals",
 }
-"""The lists of an audit, in words."""
+"""Column headings of the lists in an `Audit`."""
 
 
 def print_accounts(
@@ -30,9 +30,9 @@ def print_accounts(
     """Print one row per source: found, kept, and quarantined records by reason.
 
     Args:
-        total: of all sources.
-        sources: each by its name.
-        rates: their native sampling rates in Hz.
+        total: account of all sources.
+        sources: account of each source.
+        rates: native sampling rates in Hz of each source.
     """
     reasons = list(total.quarantined)
     rows = {}
@@ -49,29 +49,29 @@ def print_comparison(compared: "Sequence[Compared]") -> None:
     """Print the rows of `statistics.reconcile`, if there are any."""
     rows = {row.what: (row.paper, row.found, row.why) for row in compared}
     if rows:
-        print_table("Beside the paper's corpus", ("what", "paper", "found", "why they differ"), rows)
+        print_table("Comparison with the paper", ("value", "paper", "found", "reason"), rows)
 
 
 def tell_quarantined(records: "Sequence[Quarantined]", report: object) -> None:
-    """Report quarantined records and their reasons, as messages."""
+    """Print quarantined records and the reasons as messages."""
     lines = [f"{record.root}/{record.path}: {record.reason}: {record.message}" for record in records]
     say_first("quarantined", lines, f"in {report}")
 
 
 def tell_codes(account: "CodeAccount | None", report: object) -> None:
-    """Report the match of a code table with records: one-sided ids, and codes without a node."""
+    """Print unmatched rows and records of a code table, and codes without a concept, as messages."""
     if account is None:
         return
-    alone, rowless = account.ids_without_record, account.records_without_row
-    nowhere = account.reaching_nothing
+    unmatched, rowless = account.ids_without_record, account.records_without_row
+    unrouted = account.reaching_nothing
     message(
         f"code table: {account.records_with_codes} records with codes, {len(rowless)} without a row, "
-        f"{len(alone)} ids without a record, {len(nowhere)} codes that reach no node"
+        f"{len(unmatched)} ids without a record, {len(unrouted)} codes without a concept"
     )
-    say_first("without a row", rowless, f"in {report}")
-    say_first("no such record", alone, f"in {report}")
-    lines = [f"{code.code} ({code.status}), {code.records} records" for code in nowhere]
-    say_first("reaches nothing", lines, f"in {report}")
+    say_first("record without a row", rowless, f"in {report}")
+    say_first("id without a record", unmatched, f"in {report}")
+    lines = [f"{code.code} ({code.status}), {code.records} records" for code in unrouted]
+    say_first("code without a concept", lines, f"in {report}")
 
 
 def print_statistics(tables: "Statistics") -> None:
@@ -102,7 +102,7 @@ def print_statistics(tables: "Statistics") -> None:
 
 
 def print_audit(overlap: "Audit") -> None:
-    """Print the result of `audit.audit`: counts as a result, records as messages."""
+    """Print the result of `audit.audit`: counts as the result, and records as messages."""
     title = f"{overlap.records} corpus records against {overlap.evaluation_records} evaluation records"
     rows = {words: (len(getattr(overlap, key)),) for key, words in LEAKS.items()}
     rows["any of these"] = (len(overlap.leaking),)
@@ -122,7 +122,7 @@ def print_audit(overlap: "Audit") -> None:
 
 
 def print_table(title: str, headings: tuple[str, ...], rows: Mapping[str, tuple[object, ...]]) -> None:
-    """Print a table with its title; columns of numbers are right-aligned, and words are kept whole."""
+    """Print a table with a title. Columns of numbers are right-aligned. Words are never truncated."""
     from rich.table import Table
 
     cells = [

@@ -1,4 +1,4 @@
-"""`marecg data`: download datasets by name; and export models for other tools."""
+"""Define the commands `marecg data` (download datasets) and `marecg export` (export models)."""
 
 from dataclasses import asdict
 from pathlib import Path
@@ -42,7 +42,7 @@ def list_(
     for known in catalogue().values():
         size = f", {known.size:g} GB" if known.size else ""
         here = f", {counts[known.name]:,} of them here" if root else ""
-        codes = known.codes or "no codes: for pretraining only"
+        codes = known.codes or "no codes, for pretraining only"
         result(f"{known.name}: {known.title}")
         result(f"    {known.records:,} records{size}{here}; {codes}; {known.licence or 'no licence stated'}")
         result(f"    {known.home}")
@@ -54,9 +54,9 @@ def get(
         str,
         typer.Argument(metavar="NAME", help="Name of a dataset (see `marecg data list`).", **one_of(_choice)),
     ],
-    out: Annotated[Path, typer.Option(help="Folder for datasets; the dataset gets a subfolder.")],
+    out: Annotated[Path, typer.Option(help="Parent folder; the dataset gets a subfolder.")],
     verify: Annotated[
-        bool, typer.Option("--verify", help="Also verify files that exist, and download damaged files again.")
+        bool, typer.Option("--verify", help="Also verify existing files, and download damaged files again.")
     ] = False,
     mirror: Annotated[
         str | None, typer.Option(metavar="URL", help="Alternative address of the same files.")
@@ -76,7 +76,7 @@ def export(
     source: Annotated[
         str,
         typer.Argument(
-            metavar="RUN", help="A run, a model folder, owner/name on the hub, or a classifier folder."
+            metavar="RUN", help="Run folder, model folder, owner/name on the hub, or classifier folder."
         ),
     ],
     out: Annotated[Path, typer.Option(help="File to write: .onnx, or .pt2 with --to torch.")],
@@ -84,16 +84,15 @@ def export(
     data: Annotated[
         Path | None,
         typer.Option(
-            help="Corpus that a classifier was fitted on, for a comparison with `marecg predict` on its "
-            "test records."
+            help="Corpus of a classifier; the file is also compared with `marecg predict` on test records."
         ),
     ] = None,
     form: As = "text",
 ) -> None:
     """Export an encoder or a classifier to a file that runs without marecg.
 
-    The file is compared with the model before it is written. An exported classifier takes whole records:
-    windows, head, calibration and thresholds are inside.
+    The outputs of the file and of the model are compared before the file is written. An exported classifier
+    accepts complete records. It contains windowing, head, calibration and thresholds.
 
     Example: marecg export runs/c3 --to onnx --out encoder.onnx
     """
@@ -111,7 +110,7 @@ def export(
     size = done.path.stat().st_size / 1e6
     opset = f", opset {done.about['opset']}" if "opset" in done.about else ""
     result(f"{done.path}: {size:.1f} MB, torch {done.about['torch']}{opset}")
-    what = "whole, of random length" if of_records else "one window each"
+    what = "complete, of random length" if of_records else "one window each"
     numbers = f"{done.records} random records ({what}): {done.difference:.1e} (≤ {TOLERANCE:g})"
     result(f"largest difference from {'the model' if of_records else '`marecg embed`'} in {numbers}")
     if done.real is not None:
@@ -121,4 +120,4 @@ def export(
             f"calls that change: {real.changed} of {real.records}"
         )
     elif of_records:
-        message("no recorded ECG was compared; name the corpus by --data")
+        message("only random records were compared; to compare recorded ECGs, give the corpus as --data")

@@ -1,4 +1,4 @@
-"""Commands that convert an ontology into other forms."""
+"""Define the commands `ecgonto export` and `ecgonto build`."""
 
 from pathlib import Path
 from typing import Annotated
@@ -12,7 +12,7 @@ from marecg_cli._options import Profile
 from marecg_cli._output import EXIT_FINDINGS, message, result
 
 OWN_SOURCES = Path("ontology")
-"""From the root of the repository, the only sources whose bundle the package carries."""
+"""Sources of the packaged bundle, relative to the root of the repository."""
 BUNDLE = Path("packages/ecg-ontology/src/ecg_ontology/data/ccg.json")
 
 
@@ -45,14 +45,14 @@ def _write_sources(folder: Path, ontology: str | None) -> None:
     from ecg_ontology.curation.building import write_sources
 
     if ontology is not None:
-        remedy = "Leave --ontology out; a graph is written as .ttl, its routing as .sssom.tsv"
+        remedy = "Omit --ontology, or export the graph as .ttl and its routing as .sssom.tsv"
         raise UsageError("only the packaged ontology can be written as sources", where=folder, remedy=remedy)
     result(str(write_sources(folder)))
-    message(f"Edit it, then run: ecgonto build {folder} {place_to_name(folder)}")
+    message(f"Edit the files, then run: ecgonto build {folder} {out_option(folder)}")
 
 
-def place_to_name(sources: Path) -> str:
-    """Return the option for the bundle's path; '' for the package's own bundle."""
+def out_option(sources: Path) -> str:
+    """Return the option --out that `ecgonto build` needs, or "" for the packaged sources."""
     packaged = sources.resolve() == OWN_SOURCES.resolve() and BUNDLE.parent.is_dir()
     return "" if packaged else f"--out {sources.resolve().name}.json"
 
@@ -64,24 +64,24 @@ def build(
         typer.Option(help="Bundle to write. [default: the package's bundle, if run in the repository]"),
     ] = None,
     new_version: Annotated[
-        str, typer.Option(help="New version, for example 1.1.0; required to replace the lock.")
+        str, typer.Option(help="New version, for example 1.1.0; required to replace the lock file.")
     ] = "",
     check: Annotated[
-        bool, typer.Option("--check", help="Only check; exit with 1 if a file is out of date.")
+        bool, typer.Option("--check", help="Only check; the exit code is 1 if a file is out of date.")
     ] = False,
 ) -> None:
     """Build the bundle and the lock file from the sources, or check that they are up to date.
 
     Example: ecgonto build --check
     """
-    if out is None and (place := place_to_name(sources)):
-        raise UsageError("--out must name the bundle", where=sources, remedy=f"For example {place}")
+    if out is None and (option := out_option(sources)):
+        raise UsageError("these sources need --out BUNDLE", where=sources, remedy=f"For example, {option}")
     from ecg_ontology.curation import building
 
     out = out or BUNDLE
     paths, outdated = building.build(sources, out, new_version, check=check)
     for path in paths:
-        state = "up to date" if path not in outdated else "stale" if check else "written"
+        state = "up to date" if path not in outdated else "out of date" if check else "written"
         result(f"{path}: {state}")
     if check and outdated:
         message(f"run: ecgonto build {sources} --out {out}")

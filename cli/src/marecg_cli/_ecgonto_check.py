@@ -1,4 +1,4 @@
-"""The command that checks an ontology."""
+"""Define the command `ecgonto validate`."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 ReportFormat = Annotated[Literal["text", "json", "github"], typer.Option("--format", help="Output format.")]
 Threshold = Annotated[
-    Literal["error", "warn", "info"], typer.Option(help="Lowest severity that leads to exit code 1.")
+    Literal["error", "warn", "info"], typer.Option(help="Minimum severity for exit code 1.")
 ]
 
 
@@ -36,30 +36,29 @@ def validate(
     engine: Annotated[
         Literal["rules", "reasoner", "shacl"],
         typer.Option(
-            help="Checks to run; reasoner adds an OWL reasoner (needs Java), shacl checks only the SHACL "
-            "shapes."
+            help="Checks to run: rules; reasoner for the rules and an OWL reasoner (needs Java); shacl for "
+            "only the SHACL shapes."
         ),
     ] = "rules",
     release: Annotated[
         Path | None,
         typer.Option(
-            help="Also check the routed codes against a SNOMED CT release: RF2 zip or folder with a Snapshot."
+            help="Also check the routed codes against a SNOMED CT release (RF2 zip or Snapshot folder)."
         ),
     ] = None,
     form: ReportFormat = "text",
 ) -> None:
-    """Check an ontology against the findings catalogue.
+    """Check an ontology by the rules in the catalogue of findings.
 
     The exit code is 1 if there are errors (see --fail-on), and 3 if the source can't be read. With --release,
-    routed codes must also exist in the release, be active, and keep their meaning and their place in the
-    hierarchy.
+    routed codes must also exist in the release, be active, and agree with its terms and its hierarchy.
 
     Example: ecgonto validate ontology --fail-on warn --disable CCG-W310
     """
     if engine == "shacl":
         if disable or release or form != "text" or (profile, fail_on) != ("paper", "error"):
-            problem = "the report of SHACL takes no --profile, --fail-on, --disable, --release or --format"
-            raise UsageError(problem, where="--engine shacl", remedy="Leave them out")
+            problem = "can't be combined with --profile, --fail-on, --disable, --release or --format"
+            raise UsageError(problem, where="--engine shacl", remedy="Omit these options")
         from ecg_ontology.validation.shacl import shacl_report
 
         conforms, report = shacl_report(source)

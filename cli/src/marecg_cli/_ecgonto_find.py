@@ -1,4 +1,4 @@
-"""The command that finds concepts by their words."""
+"""Define the command `ecgonto search`."""
 
 from typing import TYPE_CHECKING, Annotated
 
@@ -13,8 +13,8 @@ if TYPE_CHECKING:
     from ecg_ontology import Ontology
     from ecg_ontology.views.search import Hit
 
-_SHOWN = 3
-"""Matches of one concept that the text form lists; JSON has all."""
+_MAX_MATCHES = 3
+"""Maximum number of matches per concept in the text output. JSON contains all matches."""
 
 
 def search(
@@ -25,7 +25,7 @@ def search(
 ) -> None:
     """Find concepts by label, synonym, text variant or code.
 
-    Letter case, accents and hyphens make no difference. The exit code is 1 if nothing matches.
+    Case, accents and hyphens are ignored. The exit code is 1 if nothing matches.
 
     Example: ecgonto search fibr
     """
@@ -39,8 +39,8 @@ def search(
     if not hits:
         from ecg_ontology.views.search import suggestions
 
-        near = ", ".join(f"{c.abbr} ({c.label})" for c in suggestions(onto, " ".join(words)))
-        problem(f"nothing matches {' '.join(words)!r}" + (f". Did you mean {near}?" if near else ""))
+        similar = ", ".join(f"{c.abbr} ({c.label})" for c in suggestions(onto, " ".join(words)))
+        problem(f"nothing matches {' '.join(words)!r}" + (f". Did you mean {similar}?" if similar else ""))
         raise typer.Exit(EXIT_FINDINGS)
 
 
@@ -52,10 +52,10 @@ def _as_text(onto: "Ontology", hit: "Hit", lang: str) -> str:
     label = label_text(hit.concept, lang)
     lines = [f"{hit.concept.abbr} ({hit.concept.index})  {label}"]
     lines += [f"    {hit.concept.definition}"] if hit.concept.definition else []
-    for match in hit.matches[:_SHOWN]:
+    for match in hit.matches[:_MAX_MATCHES]:
         code = f" {match.code}" if match.code and match.code != match.text else ""
         language = f" ({match.language})" if match.language else ""
         lines.append(f"    {match.field}{code}: {match.text}{language}")
-    if more := len(hit.matches) - _SHOWN:
+    if more := len(hit.matches) - _MAX_MATCHES:
         lines += [f"    and {more} more"] if more > 0 else []
     return "\n".join(lines)

@@ -1,7 +1,4 @@
-"""Commands that answer questions on codes, concepts, and the supervision of a record.
-
-`ecg_ontology` loads its parts when they are used: nothing for a help page, no arrays before a distance.
-"""
+"""Define the commands `ecgonto route`, `ecgonto show` and `ecgonto target`."""
 
 import sys
 from collections.abc import Iterable, Iterator, Sequence
@@ -28,13 +25,15 @@ if TYPE_CHECKING:
     from ecg_ontology import Concept, Ontology, Route
     from ecg_ontology.views.explain import Explanation
 
-_NAMED = 20
-"""So many unknown codes are named."""
+_MAX_UNKNOWN = 20
+"""Maximum number of unknown codes in a message."""
 Codes = Annotated[
     list[str],
-    typer.Argument(metavar="CODE...", help="SNOMED CT codes, or CURIEs such as scp:NORM; - reads stdin."),
+    typer.Argument(metavar="CODE...", help="SNOMED CT codes, CURIEs such as scp:NORM, or - for stdin."),
 ]
-Rule = Annotated[Literal["max-index", "most-specific"], typer.Option(help="Rule that chooses c*.")]
+Rule = Annotated[
+    Literal["max-index", "most-specific"], typer.Option(help="Rule that selects the primary concept c*.")
+]
 Sigma = Annotated[float, typer.Option(help="Temperature σ of the soft target, in edges.")]
 Source = Annotated[
     str | None,
@@ -55,7 +54,7 @@ def route(codes: Codes, profile: Profile = "paper", ontology: Source = None, for
     texts: dict[str, str] = {}
 
     def answers() -> Iterator[str]:
-        """The answer to every code; each code is looked up once."""
+        """Yield the answer for every code. Each code is looked up only once."""
         for code in _each_code(codes):
             if code not in texts:
                 routes[code] = onto.route(code)
@@ -78,7 +77,7 @@ def show(
         typer.Argument(help="Concept by index, abbreviation, label, synonym or code. [default: list all]"),
     ] = None,
     other: Annotated[
-        str | None, typer.Argument(help="Second concept; prints the distance between the two.")
+        str | None, typer.Argument(help="Second concept; prints the distance between both concepts.")
     ] = None,
     lang: Language = "en",
     profile: Profile = "paper",
@@ -86,12 +85,12 @@ def show(
     tree: Annotated[
         bool,
         typer.Option(
-            "--tree", help="Print the concepts as a tree; for one concept, its ancestors and descendants."
+            "--tree", help="Print all concepts as a tree, or the ancestors and descendants of NODE."
         ),
     ] = False,
     form: As = "text",
 ) -> None:
-    """List the concepts, show one concept, or print the distance between two.
+    """List all concepts, show a concept, or print the distance between two concepts.
 
     Example: ecgonto show "atrial fibrillation"
 
@@ -129,7 +128,10 @@ def _show_concept(onto: "Ontology", concept: "Concept", lang: str, form: str) ->
     crosswalks = [row for row in onto.draft.crosswalks if row.node == concept.iri]
     if form == "json":
         brief = {"index", "abbr", "label"}
-        relations = [{"relation": kind, **near.model_dump(include=brief)} for near, kind in neighbours]
+        relations = [
+            {"relation": relation, **neighbour.model_dump(include=brief)}
+            for neighbour, relation in neighbours
+        ]
         crosswalk = [row.model_dump(include={"code", "label", "predicate"}) for row in crosswalks]
         more = {"neighbours": relations, "codes": codes, "crosswalk": crosswalk}
         result_json({**concept.model_dump(), **more})
@@ -141,8 +143,8 @@ def _show_concept(onto: "Ontology", concept: "Concept", lang: str, form: str) ->
         for name in (*concept.translations, *concept.synonyms):
             result(f"  {name.text}" + (f" ({name.language})" if name.language else ""))
         result("\n".join(f"  “{text}”" for text in concept.variants))
-        for near, relation in neighbours:
-            result(f"  {relation:<16} {near.abbr} ({label_text(near, lang)})")
+        for neighbour, relation in neighbours:
+            result(f"  {relation:<16} {neighbour.abbr} ({label_text(neighbour, lang)})")
         result("\n".join(f"  {code:<16} {onto.route(code).label}" for code in codes))
         for row in crosswalks:
             result(f"  {row.code:<16} {row.label}  ({row.predicate.removeprefix('skos:')})")
@@ -150,29 +152,29 @@ def _show_concept(onto: "Ontology", concept: "Concept", lang: str, form: str) ->
 
 
 def _show_distance(onto: "Ontology", a: str, b: str, form: str) -> None:
-    """Print how many edges lie between two concepts, and one shortest path."""
+    """Print the number of edges between two concepts, and a shortest path."""
     source, end = ecg_ontology.find_concept(onto, a), ecg_ontology.find_concept(onto, b)
     path = [onto.nodes[index].abbr for index in onto.graph.path(source.index, end.index)]
     edges = int(onto.distances[source.index, end.index])
     if form == "json":
         result_json({"distance": edges, "path": path})
     else:
-        result(f"{edges}  {' – '.join(path) or 'by convention: no path joins them'}")
+        result(f"{edges}  {' – '.join(path) or 'by convention, because no path exists'}")
 
 
 def _show_tree(onto: "Ontology", top: "Concept | None", lang: str, form: str) -> None:
     from ecg_ontology.graph.hierarchy import branches
 
     lines = list(branches(onto.nodes, onto.relations, onto.roots if top is None else (top.index,)))
-    over = () if top is None else onto.ancestors(top.index)
+    ancestors = () if top is None else onto.ancestors(top.index)
     if form == "json":
         rows = [
             {"depth": line.depth, "index": line.concept.index, "abbr": line.concept.abbr} for line in lines
         ]
-        result_json({"ancestors": [concept.abbr for concept in over], "tree": rows})
+        result_json({"ancestors": [concept.abbr for concept in ancestors], "tree": rows})
     else:
-        if over:
-            result(f"above: {', '.join(concept.abbr for concept in over)}")
+        if ancestors:
+            result(f"ancestors: {', '.join(concept.abbr for concept in ancestors)}")
         for line in lines:
             label = label_text(line.concept, lang)
             again = "  (see above)" if line.again else ""
@@ -192,10 +194,10 @@ def target(
     ] = None,
     form: As = "text",
 ) -> None:
-    """Show the leaves, c* and the soft target of a record with these codes.
+    """Show the leaves, the primary concept c* and the soft target of a record with these codes.
 
-    The exit code is 1 if a code is unknown or malformed. JSON has the target as one number per concept, and
-    the route of each code.
+    The exit code is 1 if a code is unknown or malformed. JSON contains the target as a number per concept,
+    and the route of each code.
 
     Example: ecgonto target 54329005 --sigma 1.0 --format json
 
@@ -235,27 +237,27 @@ def _numbers(onto: "Ontology", why: "Explanation") -> dict[str, object]:
 
 
 def _each_code(codes: list[str]) -> Iterator[str]:
-    """The codes, one by one as they come on stdin for ``-``."""
+    """Yield the codes. If the only code is ``-``, yield codes from stdin as soon as they arrive."""
     if codes != ["-"]:
         yield from codes
         return
     read = (code for line in sys.stdin for code in line.replace(",", " ").split())
     first = next(read, None)
     if first is None:
-        raise UsageError("stdin has no codes", remedy="Separate codes by blanks or lines")
+        raise UsageError("stdin has no codes", remedy="Separate codes by spaces or line breaks")
     yield first
     yield from read
 
 
 def label_text(concept: "Concept", lang: str) -> str:
-    """Return a concept's label in a language, else in English."""
+    """Return the label of a concept in a language, or in English if the label is missing."""
     from ecg_ontology.views.languages import label_in
 
     return label_in(concept, lang).text
 
 
 def note_language(onto: "Ontology", concepts: "Sequence[Concept]", lang: str) -> None:
-    """Report missing or unreviewed labels of a language on stderr."""
+    """Print notes about missing or unreviewed labels in a language on stderr."""
     if lang != "en" and concepts:
         from ecg_ontology.views.languages import language_notes
 
@@ -264,26 +266,26 @@ def note_language(onto: "Ontology", concepts: "Sequence[Concept]", lang: str) ->
 
 
 def _as_json(onto: "Ontology", answer: "Route") -> dict[str, object]:
-    of_node = {"index", "abbr", "label", "root"}
-    nodes = [onto.nodes[index].model_dump(include=of_node) for index in answer.nodes]
-    stated = {name: getattr(answer, name) for name in ("code", "label", "status")}
-    return {**stated, "nodes": nodes, "leaves": answer.leaves, "notes": answer.notes}
+    fields = {"index", "abbr", "label", "root"}
+    nodes = [onto.nodes[index].model_dump(include=fields) for index in answer.nodes]
+    head = {name: getattr(answer, name) for name in ("code", "label", "status")}
+    return {**head, "nodes": nodes, "leaves": answer.leaves, "notes": answer.notes}
 
 
 def _as_text(onto: "Ontology", answer: "Route") -> str:
     names = ", ".join(f"{onto.nodes[index].abbr} ({index})" for index in answer.nodes)
-    where = names if answer.status is ecg_ontology.Status.routed else answer.status.value
+    reached = names if answer.status is ecg_ontology.Status.routed else answer.status.value
     label = f"  {answer.label}" if answer.label else ""
-    lines = (f"{answer.code}{label}  →  {where}", *(f"    {note}" for note in answer.notes))
+    lines = (f"{answer.code}{label}  →  {reached}", *(f"    {note}" for note in answer.notes))
     return "\n".join(map(printable, lines))
 
 
 def _exit_if_unknown(routes: "Iterable[Route]") -> None:
-    """End with exit code 1 when a code is unknown or malformed, naming it on stderr."""
-    strange = {ecg_ontology.Status.unknown, ecg_ontology.Status.invalid}
-    codes = list(dict.fromkeys(repr(route.code) for route in routes if route.status in strange))
+    """Exit with code 1 if a code is unknown or malformed, after a message with these codes."""
+    statuses = {ecg_ontology.Status.unknown, ecg_ontology.Status.invalid}
+    codes = list(dict.fromkeys(repr(route.code) for route in routes if route.status in statuses))
     if codes:
-        more = f" and {len(codes) - _NAMED} more" if len(codes) > _NAMED else ""
-        codes_text = f"{', '.join(codes[:_NAMED])}{more}"
+        more = f" and {len(codes) - _MAX_UNKNOWN} more" if len(codes) > _MAX_UNKNOWN else ""
+        codes_text = f"{', '.join(codes[:_MAX_UNKNOWN])}{more}"
         problem(f"unknown or malformed: {codes_text}; `ecgonto search` finds codes by words")
         raise typer.Exit(EXIT_FINDINGS)

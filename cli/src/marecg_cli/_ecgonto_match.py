@@ -1,4 +1,4 @@
-"""The command that proposes concepts for labels of new codes and for statements."""
+"""Define the command `ecgonto match`."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
@@ -22,8 +22,8 @@ def match(
     statements: Annotated[
         Path | None,
         typer.Option(
-            help="Match statements instead of codes: a text file with one per line, or a table with"
-            " the column statement (or report_0, report_1, … of MIMIC-IV-ECG)."
+            help="Match statements instead of codes: a text file with a statement per line, or a table with"
+            " the column statement (or report_0, report_1, … for MIMIC-IV-ECG)."
         ),
     ] = None,
     out: Annotated[
@@ -39,8 +39,8 @@ def match(
 ) -> None:
     """Propose concepts for new codes or for statements.
 
-    Write `add` next to the right candidates in the sheet, sign them, and run `ecgonto review --apply`. For
-    statements, the command prints the share of lines that is read.
+    To accept candidates, write `add` next to them in the sheet, sign, and run `ecgonto review --apply`. For
+    statements, the command prints the share of lines in which it finds concepts.
 
     Example: ecgonto match new_codes.csv --out candidates.xlsx
     """
@@ -48,8 +48,8 @@ def match(
     from ecg_ontology.curation.review import write_review
 
     if (codes is None) == (statements is None):
-        remedy = "Give one of them: codes get a sheet of candidates, statements a report"
-        raise UsageError("needs a table of codes, or --statements", remedy=remedy)
+        remedy = "Give CODES for a sheet of candidates, or --statements for a report"
+        raise UsageError("exactly one of CODES and --statements is required", remedy=remedy)
     onto = ecg_ontology.load(ontology, "curated")
     if statements is not None:
         _report_statements(onto, statements, out, form)
@@ -62,8 +62,8 @@ def match(
         result_json({"out": str(written), "candidates": [dict(row) for row in rows]})
     else:
         result(str(written))
-    none = sum(not row["node"] for row in rows)
-    message(f"{len(new)} new codes, {none} without a candidate; codes that have a row already are left out")
+    unmatched = sum(not row["node"] for row in rows)
+    message(f"{len(new)} new codes, {unmatched} without a candidate; codes with a row are skipped")
 
 
 def _report_statements(
@@ -77,7 +77,7 @@ def _report_statements(
             "statement": use.text,
             "lines": str(use.lines),
             "read_by": use.read_by,
-            "says": "; ".join(_said(mention) for mention in use.says),
+            "says": "; ".join(_mention_text(mention) for mention in use.says),
         }
         for use in report.statements
     ]
@@ -91,24 +91,24 @@ def _report_statements(
         result_json(counts | {"statements": rows})
         return
     known = report.in_table + report.by_rules
-    result(f"{report.lines} lines, {report.distinct} of them distinct, of {report.records} records")
+    result(f"{report.lines} lines ({report.distinct} distinct) of {report.records} records")
     readers = f"{report.in_table} in the table, {report.by_rules} by rules"
     result(f"read: {_share(known, report.lines)} of lines ({readers})")
     result(f"records with a concept: {_share(report.records_coded, report.records)}")
-    unread = [use for use in report.statements if not use.read_by][:_UNREAD_SHOWN]
+    unread = [use for use in report.statements if not use.read_by][:_MAX_UNREAD]
     for use in unread:
         result(f"{use.lines:>8}  {use.text}")
 
 
-_UNREAD_SHOWN = 20
-"""Statements of which nothing was read that a report lists."""
+_MAX_UNREAD = 20
+"""Maximum number of unread statements that a report lists."""
 
 
 def _share(part: int, total: int) -> str:
     return f"{part / total:.1%}" if total else "–"
 
 
-def _said(mention: "Mention") -> str:
+def _mention_text(mention: "Mention") -> str:
     name = mention.concept.abbr if mention.concept else mention.finding
     words = [
         "denied" if mention.denied else "",

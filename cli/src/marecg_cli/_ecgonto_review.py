@@ -1,4 +1,4 @@
-"""Commands for curators: coverage of a corpus, effects of a revision, decisions on codes."""
+"""Define the commands `ecgonto coverage`, `ecgonto diff` and `ecgonto review`."""
 
 import datetime
 import re
@@ -10,7 +10,7 @@ import typer
 
 import ecg_ontology
 from ecg_base import UsageError
-from marecg_cli._ecgonto_build import place_to_name
+from marecg_cli._ecgonto_build import out_option
 from marecg_cli._ecgonto_look import Rule, Sigma, Source
 from marecg_cli._options import As, Profile
 from marecg_cli._output import EXIT_FINDINGS, message, problem, result, result_json
@@ -20,21 +20,21 @@ if TYPE_CHECKING:
     from ecg_ontology.codes.coverage import Coverage
     from ecg_ontology.curation.routing_file import Decision
 
-EDITED = "ontology"
-"""Folder of sources whose tables are edited where --ontology names none."""
+DEFAULT_SOURCES = "ontology"
+"""Folder of sources that `ecgonto review` edits without --ontology."""
 
 
 def coverage(
     corpus: Annotated[
         Path,
         typer.Argument(
-            help="Folder of headers, PTB-XL, a prepared corpus, a .parquet of codes, or a .csv of counts."
+            help="Folder of headers, PTB-XL, prepared corpus, .parquet of codes, or .csv of counts."
         ),
     ],
     sources: Annotated[
         list[str] | None,
         typer.Option(
-            help="Columns of a .csv of counts to add up; may be repeated. [default: Ningbo, Georgia, PTB]"
+            help="Column to add up in a .csv of counts; may be repeated. [default: Ningbo, Georgia, PTB]"
         ),
     ] = None,
     set_: Annotated[
@@ -69,7 +69,7 @@ def coverage(
     covered = coverage_of(onto, records, rule)
     _print_coverage(covered, form)
     if covered.codes and covered.by_status[ecg_ontology.Status.invalid] == len(covered.codes):
-        problem("none of these is a code: a column of codes as text is needed, with SNOMED CT identifiers")
+        problem("no valid codes were found. The column of codes must be text, with SNOMED CT identifiers")
         raise typer.Exit(EXIT_FINDINGS)
 
 
@@ -77,24 +77,26 @@ def _print_coverage(covered: "Coverage", form: As) -> None:
     if form == "json":
         result_json(covered.model_dump(mode="json"))
         return
-    over = f" ({' + '.join(covered.sources)})" if covered.sources else ""
+    sources = f" ({' + '.join(covered.sources)})" if covered.sources else ""
     by_status = ", ".join(f"{n} {status}" for status, n in covered.by_status.items() if n)
-    result(f"{covered.corpus}{over}: {len(covered.codes)} codes ({by_status})")
+    result(f"{covered.corpus}{sources}: {len(covered.codes)} codes ({by_status})")
     for code in covered.codes:
-        where = " ".join(code.leaves) or ("root only" if code.status == "routed" else code.status)
-        result(f"{code.records:>8}  {code.code:<16}  {code.label:<48.48}  {where}")
-    result(f"leaves without support: {', '.join(covered.unsupported) or 'none'}")
+        reached = " ".join(code.leaves) or ("root only" if code.status == "routed" else code.status)
+        result(f"{code.records:>8}  {code.code:<16}  {code.label:<48.48}  {reached}")
+    result(f"leaves without records: {', '.join(covered.unsupported) or 'none'}")
     if (use := covered.records) is not None:
-        result(f"records: {use.records}; {use.without_leaf} without a leaf")
-        result(f"records whose c* is normal although a pathology is coded: {use.normal_primary}")
+        result(f"records: {use.records}, {use.without_leaf} without a leaf")
+        result(f"records with c* = normal although a pathology is coded: {use.normal_primary}")
         histogram = ", ".join(f"{length}: {n}" for length, n in use.codes_per_record.items())
         result(f"records by number of codes: {histogram}")
 
 
 def diff(
     old: Annotated[str, typer.Argument(help="Folder of sources, or a .ttl, .owl, .nt or .json file.")],
-    new: Annotated[str, typer.Argument(help="Revised ontology, in any of these forms.")],
-    corpus: Annotated[Path | None, typer.Option(help="Also compare the targets of these records.")] = None,
+    new: Annotated[str, typer.Argument(help="Revised ontology, in any of these formats.")],
+    corpus: Annotated[
+        Path | None, typer.Option(help="Also compare the targets of the records in this corpus.")
+    ] = None,
     sigma: Sigma = 1.0,
     rule: Rule = "max-index",
     profile: Profile = "paper",
@@ -103,10 +105,10 @@ def diff(
         typer.Option("--format", help="Output format; markdown is for a pull request."),
     ] = "text",
 ) -> None:
-    """Show what a revision of the ontology changes in supervision.
+    """Show how a revision of the ontology changes the training targets.
 
-    The text lists at most twenty distances. It only counts codes that keep their leaves and c* and whose
-    target moves by less than .05 in total variation. --format json lists all.
+    The text lists at most twenty changed distances. A code counts as unchanged if its leaves and c* stay the
+    same and its target moves by less than .05 in total variation. --format json lists all changes.
 
     Example: ecgonto diff before/ontology ontology --corpus prepared
     """
@@ -149,7 +151,7 @@ def review(
         str, typer.Option(help="Routing table of the added code: base, curated, or another vocabulary.")
     ] = "base",
     override: Annotated[
-        str, typer.Option(metavar="REASON", help="Reason to accept a label that names another concept.")
+        str, typer.Option(metavar="REASON", help="Reason for a label that names another concept.")
     ] = "",
     corpus: Annotated[
         Path | None, typer.Option(help="Add the number of records with each code in this corpus.")
@@ -159,8 +161,8 @@ def review(
     """Write all mappings to a sheet, apply a reviewed sheet, or add a code.
 
     In the sheet, write keep, change, remove or add into the column `decision`, and fill in reviewer and date
-    (YYYY-MM-DD). All decisions are applied together, or none. The routing tables in --ontology (default: the
-    folder ontology) are changed.
+    (YYYY-MM-DD). Either all decisions are applied or none. The command edits the routing tables in --ontology
+    (default: the folder ontology).
 
     Example: ecgonto review --out review.xlsx --corpus dx_map.csv
 
@@ -169,13 +171,13 @@ def review(
     if sum(task is not None for task in (out, apply, add)) != 1:
         raise UsageError("exactly one of --out, --apply and --add is required")
     if apply is not None:
-        _write(Path(ontology or EDITED), apply)
+        _write(Path(ontology or DEFAULT_SOURCES), apply)
     elif add is not None:
         if not label.strip():
             raise UsageError("--add requires --label")
         cells = {"table": table, "code": add, "label": label.strip(), "predicate": predicate}
         cells |= {"comment": comment, "override": override.strip(), "reviewer": author}
-        _add(Path(ontology or EDITED), cells, node)
+        _add(Path(ontology or DEFAULT_SOURCES), cells, node)
     elif out is not None:
         from ecg_ontology.curation.review import review_rows, write_review
 
@@ -201,20 +203,20 @@ def _write(sources: Path, decided: "Sequence[Decision] | Path") -> None:
     for path in files:
         result(str(path))
     build = " ".join(
-        filter(None, ("ecgonto build", str(sources), place_to_name(sources), _next_version(sources)))
+        filter(None, ("ecgonto build", str(sources), out_option(sources), _next_version(sources)))
     )
     message(f"{decision_counts(decisions)}; now run: {build}")
 
 
 def _next_version(sources: Path) -> str:
-    """The option that replaces the lock; "" where there is none yet."""
+    """Return the option --new-version, which replaces the lock file, or "" if no lock file exists."""
     lock = sources / "enumeration.lock"
-    stated = re.search(r"(?m)^version\t(\d+)\.(\d+)", lock.read_text("utf-8")) if lock.is_file() else None
-    return f"--new-version {stated[1]}.{int(stated[2]) + 1}.0" if stated else ""
+    version = re.search(r"(?m)^version\t(\d+)\.(\d+)", lock.read_text("utf-8")) if lock.is_file() else None
+    return f"--new-version {version[1]}.{int(version[2]) + 1}.0" if version else ""
 
 
 def _read_corpus(path: Path, sources: Sequence[str] = ()) -> "CorpusCodes":
-    """The codes of a table, of a prepared corpus by its index, of PTB-XL by its database, or of headers."""
+    """Read the codes of a table, a prepared corpus, PTB-XL or a folder of headers."""
     from ecg_ontology.codes.corpus_codes import corpus_of, read_corpus
 
     if not path.is_dir():
@@ -228,5 +230,6 @@ def _read_corpus(path: Path, sources: Sequence[str] = ()) -> "CorpusCodes":
         if error.name != "ecg_records":
             raise
         remedy = "Run pip install ecg-records, or give a table of codes"
-        raise UsageError("headers are read by the package ecg-records", where=path, remedy=remedy) from error
+        problem = "reading headers needs the package ecg-records"
+        raise UsageError(problem, where=path, remedy=remedy) from error
     return corpus_of(path, codes_in_headers(path))

@@ -1,4 +1,4 @@
-"""Commands that judge a trained encoder."""
+"""Define the commands `marecg probe` and `marecg table`."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 TableFormat = Literal["markdown", "latex", "csv", "json"]
 PairedTest = Literal["bootstrap", "delong"]
 FINETUNE = "finetune"
-"""The protocol that trains the encoder, too; its settings are `--set finetune.KEY`."""
+"""Protocol that also trains the encoder. Its settings are `--set finetune.KEY`."""
 
 
 def _baselines() -> tuple[str, ...]:
@@ -62,7 +62,8 @@ def probe(
     fraction: Annotated[
         list[str] | None,
         typer.Option(
-            metavar="NUMBERS", help="Shares of the training records. [default: 0.01,0.1,1; for finetune: 1]"
+            metavar="NUMBERS",
+            help="Shares of the training records to use. [default: 0.01,0.1,1; for finetune: 1]",
         ),
     ] = None,
     seeds: Annotated[int, typer.Option(help="Number of draws for each share below 1.")] = 5,
@@ -77,8 +78,7 @@ def probe(
         list[str] | None,
         typer.Option(
             metavar="NAME=FILE",
-            help="Features from another program: an .npz with ids and features, or a folder of "
-            "`marecg embed`.",
+            help="Features of another model: .npz with ids and features, or folder of `marecg embed`.",
         ),
     ] = None,
     baseline: Annotated[
@@ -105,9 +105,9 @@ def probe(
 ) -> None:
     """Evaluate frozen encoders with a linear probe, next to baselines.
 
-    Baselines are a random encoder, hand-crafted features and zero-shot. One run on one task prints a report;
-    several runs or tasks print a table. --protocol finetune trains the encoder on the task's labels.
-    --help-settings lists all settings.
+    The baselines are an untrained encoder, hand-crafted features and zero-shot classification. A single run
+    and task print a report, several runs or tasks print a table. --protocol finetune trains the encoder on
+    the labels of the task. --help-settings lists all settings.
 
     Example: marecg probe runs/c1 runs/c3 --task all --root ptbxl=ptb-xl --root cpsc2018=cpsc_2018
 
@@ -127,8 +127,8 @@ def probe(
         local_folder(run)
     if card and out:
         raise UsageError("--card can't be combined with --out")
-    of_training, others = by_group("finetune.", set_)
-    tuning, values = read(FineTuning, of_training, "finetune."), read(Probe, others).given()
+    tuning_settings, probe_settings = by_group("finetune.", set_)
+    tuning, values = read(FineTuning, tuning_settings, "finetune."), read(Probe, probe_settings).given()
     from marecg.evaluate.model_card import write_model_card
     from marecg.evaluate.request import FRACTIONS, Request, baseline_named, protocol_named
     from marecg.evaluate.tasks.registry import roots
@@ -137,28 +137,30 @@ def probe(
     if not folders and not features:
         folders = ["marecg-small"]
     roots_of = roots(task or ["ptbxl-super"], root or [])
-    refused: list[str] = []
+    failures: list[str] = []
     if protocol == FINETUNE:
         if features or baseline or card or values.keys() - {"folds"}:
-            what = "takes no --features, --baseline or --card, and only the settings folds and finetune.KEY"
-            raise UsageError(what, where="--protocol finetune", remedy="Omit them")
+            problem_text = (
+                "accepts no --features, --baseline or --card, and only the settings folds and finetune.KEY"
+            )
+            raise UsageError(problem_text, where="--protocol finetune", remedy="Omit the others")
         folds = values.get("folds", ())
         reports = _fine_tuned(folders, roots_of, tuning, shares(fraction), seeds, out, folds)
-    elif of_training:
-        where, remedy = f"--set {of_training[0]}", "Add --protocol finetune"
+    elif tuning_settings:
+        where, remedy = f"--set {tuning_settings[0]}", "Add --protocol finetune"
         raise UsageError("needs the protocol finetune", where=where, remedy=remedy)
     else:
         features_in = values.pop("feature_cache", None)
         baselines = tuple(map(baseline_named, baseline or ()))
-        chosen, asked = protocol_named(protocol), shares(fraction) or FRACTIONS
-        request = Request(asked, seeds, chosen, baselines=baselines, **values)
-        reports = _probed(folders, roots_of, request, features or (), out, features_in, refused)
+        fractions = shares(fraction) or FRACTIONS
+        request = Request(fractions, seeds, protocol_named(protocol), baselines=baselines, **values)
+        reports = _probed(folders, roots_of, request, features or (), out, features_in, failures)
     for folder in dict.fromkeys(folders if card else []):
         message(f"card: {write_model_card(folder, protocol)}")
     _print_reports(reports, form)
-    for line in refused:
+    for line in failures:
         problem(line)
-    if refused and not reports:
+    if failures and not reports:
         raise typer.Exit(EXIT_UNREADABLE)
 
 
@@ -169,19 +171,19 @@ def _probed(
     features: Iterable[str],
     out: Path | None,
     features_in: Path | None,
-    refused: list[str],
+    failures: list[str],
 ) -> "list[tuple[Path, Report]]":
-    """Return the reports of linear probes; what can't be asked of several tasks is put into `refused`."""
+    """Return the reports of linear probes. The errors of runs that can't be probed go into `failures`."""
     from marecg.evaluate.probes import probe_many
 
     pairs = [feature.rpartition("=") for feature in features]
     files = {name or Path(file).stem: local_path(file) for name, _, file in pairs}
     reports = []
-    for place, report in probe_many(folders, roots_of, request, files, out=out, features_in=features_in):
+    for folder, report in probe_many(folders, roots_of, request, files, out=out, features_in=features_in):
         if isinstance(report, InputError):
-            refused.append(f"not measured: {report}")
+            failures.append(f"not probed: {report}")
         else:
-            reports.append(_measured(place, report))
+            reports.append(_announced(folder, report))
     return reports
 
 
@@ -194,31 +196,33 @@ def _fine_tuned(
     out: Path | None,
     folds: Sequence["Folds"],
 ) -> "list[tuple[Path, Report]]":
-    """Return the report of each task, with a row for each of the layers."""
+    """Fine-tune an encoder on each task. Return the reports, each with a row per choice of layers."""
     from marecg.classify.finetune import finetune
     from marecg.classify.tuning import Tuning
 
     if len(folders) != 1:
-        problem = f"fine-tunes exactly one encoder, got {len(folders)}"
-        raise UsageError(problem, where="--protocol finetune", remedy="Name one RUN")
+        problem = f"needs exactly one encoder, got {len(folders)}"
+        raise UsageError(problem, where="--protocol finetune", remedy="Give a single RUN")
     values = tuning.given()
     values.pop("layers", None)
-    how = [Tuning(layers, **values) for layers in tuning.layers]
-    place, asked = out or Path(folders[0]), fractions or (1.0,)
-    return [
-        _measured(
-            place, finetune(folders[0], task, root, how, fractions=asked, seeds=seeds, folds=folds, out=out)
+    tunings = [Tuning(layers, **values) for layers in tuning.layers]
+    folder, fractions = out or Path(folders[0]), fractions or (1.0,)
+    reports = []
+    for task, root in roots_of.items():
+        report = finetune(
+            folders[0], task, root, tunings, fractions=fractions, seeds=seeds, folds=folds, out=out
         )
-        for task, root in roots_of.items()
-    ]
+        reports.append(_announced(folder, report))
+    return reports
 
 
-def _measured(place: Path, report: "Report") -> "tuple[Path, Report]":
+def _announced(folder: Path, report: "Report") -> "tuple[Path, Report]":
+    """Print a message about a new report and its remarks. Return the folder and the report."""
     from marecg.evaluate.scores.results import remarks
 
-    for line in (f"measured: {place}, {report.task}", *remarks(report)):
+    for line in (f"measured: {folder}, {report.task}", *remarks(report)):
         message(line)
-    return place, report
+    return folder, report
 
 
 def _print_reports(reports: "Sequence[tuple[Path, Report]]", form: str) -> None:
@@ -241,16 +245,16 @@ def table(
         typer.Option(help="Task to show; may be repeated. [default: all]", **one_of(task_names)),
     ] = None,
     protocol: Annotated[str, typer.Option(help="Protocol of the reports.", **one_of(_protocols))] = "strict",
-    published: Annotated[bool, typer.Option(help="Show the paper's rows above the measured rows.")] = True,
+    published: Annotated[bool, typer.Option(help="Also show the rows of the paper.")] = True,
     intervals: Annotated[
-        bool, typer.Option("--intervals", help="Print one line per task with 95 % intervals.")
+        bool, typer.Option("--intervals", help="Print a line per task with 95 % intervals.")
     ] = False,
     compare: Annotated[
         PairedTest | None,
-        typer.Option(help="Print paired differences in macro AUC between the first run and each other run."),
+        typer.Option(help="Print the differences in macro AUC between the first run and the others."),
     ] = None,
 ) -> None:
-    """Print the paper's table with your measured rows, or compare runs.
+    """Print the table of the paper with the rows of your runs, or compare runs.
 
     Example: marecg table runs/c1 runs/c3 --intervals
     """
@@ -272,7 +276,7 @@ def table(
 def _print_differences(
     runs: list[Path], tasks: list[str], protocol: str, test: PairedTest, output: TableFormat
 ) -> None:
-    """The first run minus each other, by default on all tasks of all, with p; on stderr why to doubt it."""
+    """Print the differences between the first run and each other run, with intervals and p values."""
     from marecg.evaluate.scores.predictions import differences
 
     lines = []
@@ -283,7 +287,7 @@ def _print_differences(
                 f"intervals and p are rough, because some classes have few positive test records: {counts}"
             )
         if test == "delong" and 1 in few.values():
-            message("DeLong's test sees no spread in a class with one positive; use --compare bootstrap")
+            message("DeLong's test has no variance for a class with one positive; use --compare bootstrap")
         for fraction, difference in by_fraction.items():
             pair = {"task": task, "run": str(runs[0]), "other": str(other), "fraction": fraction}
             lines.append({**pair, **difference.model_dump()})
@@ -292,5 +296,5 @@ def _print_differences(
         return
     for line in lines:
         low, mean, high = (100 * line[name] for name in ("low", "mean", "high"))
-        shown = f"{mean:+.2f} [{low:+.2f}, {high:+.2f}], p = {line['p']:.2g}"
-        result(f"{line['task']}, minus {line['other']}, {100 * line['fraction']:g} % of train: {shown}")
+        interval = f"{mean:+.2f} [{low:+.2f}, {high:+.2f}], p = {line['p']:.2g}"
+        result(f"{line['task']}, minus {line['other']}, {100 * line['fraction']:g} % of train: {interval}")

@@ -1,4 +1,4 @@
-"""Commands that apply a trained encoder to any ECG."""
+"""Define the commands `marecg embed` and `marecg predict`."""
 
 from collections.abc import Iterable
 from dataclasses import asdict
@@ -22,17 +22,17 @@ from marecg_cli._predictions_text import (
 Every = Annotated[
     str | None,
     typer.Option(
-        metavar="DURATION", help="Write one row per step of a long recording, for example 10s or 1min."
+        metavar="DURATION", help="Write a row per step of a long recording, for example 10s or 1min."
     ),
 ]
 
 
 def embed(
-    given: Annotated[
+    words: Annotated[
         list[str],
         typer.Argument(
             metavar="[RUN] INPUT…",
-            help="Optional model (a run, a model folder, or owner/name on the hub; default "
+            help="Optional model (run, model folder or owner/name on the hub; default "
             "marecg-small-codes), then records, folders, prepared corpora or array files, "
             "local or s3://…",
         ),
@@ -41,17 +41,17 @@ def embed(
         str,
         typer.Option(
             metavar="FILE|FOLDER/",
-            help="Output: .npz, .parquet, or a folder for many records, local or s3://…",
+            help="Output: .npz, .parquet, or a folder (for many records), local or s3://…",
         ),
     ],
     fs: Fs = None,
     leads: Leads = "",
-    patch: Annotated[bool, typer.Option("--patch", help="Also write H̄, one row per patch.")] = False,
+    patch: Annotated[bool, typer.Option("--patch", help="Also write H̄, with a row per patch.")] = False,
     readout: Annotated[
         Readout,
         typer.Option(
-            help="Features to write: rhythm, wide (adds statistics and amplitudes), beats (adds "
-            "per-beat features), full (adds measurements)."
+            help="Features to write: rhythm; wide (also statistics and amplitudes); beats (also "
+            "features per beat); full (also measurements)."
         ),
     ] = "rhythm",
     every: Every = None,
@@ -76,18 +76,18 @@ def embed(
 ) -> None:
     """Embed ECGs with a frozen encoder. The exit code is 1 if a record can't be read.
 
-    Arrays (.npy, .npz, .h5, .parquet, .mat, .csv) need --fs. If --out is a folder, run again to continue
-    after an interruption; --cluster shares the work.
+    Arrays (.npy, .npz, .h5, .parquet, .mat, .csv) need --fs. If --out is a folder, run the command again to
+    continue after an interruption, or distribute the work with --cluster.
 
     Example: marecg embed /data/georgia --out georgia.npz
     """
     from marecg_cli._settings import Sizes, array_layout, read
 
-    run, *inputs = _with_model(given)
-    of_arrays, others = by_group("array.", set_)
-    sizes = read(Sizes, others).given()
+    run, *inputs = _with_model(words)
+    array_settings, size_settings = by_group("array.", set_)
+    sizes = read(Sizes, size_settings).given()
     _refuse_absent(run, inputs)
-    layout = array_layout(fs, of_arrays)
+    layout = array_layout(fs, array_settings)
     from ecg_records.signal.leads import parse_leads, signals_as
     from marecg.embedding.embed_records import embed_records
 
@@ -108,12 +108,12 @@ def embed(
 
 
 def predict(
-    given: Annotated[
+    words: Annotated[
         list[str],
         typer.Argument(
             metavar="[RUN] INPUT",
-            help="Optional model (a run, a model or classifier folder, or owner/name on the hub; "
-            "default marecg-small-codes), then a record, a folder, a corpus or an array file.",
+            help="Optional model (run, model folder, classifier folder or owner/name on the hub; "
+            "default marecg-small-codes), then a record, folder, corpus or array file.",
         ),
     ],
     top: Annotated[int, typer.Option(help="Number of concepts to print.", min=1)] = 5,
@@ -127,18 +127,18 @@ def predict(
     set_: Annotated[
         list[str] | None,
         set_option(
-            "Change a setting, for example risk=0.2 (how often an answer may be wrong), "
+            "Change a setting, for example risk=0.2 (maximum share of wrong answers), "
             "calibrate=labels.csv (adapts the answers to your hospital) or array.units=uV; may be repeated."
         ),
     ] = None,
     form: As = "text",
 ) -> None:
-    """Print the concepts nearest to a record, or a classifier's probabilities. This is not a diagnosis.
+    """Print the concepts nearest to a record, or the probabilities of a classifier. This is not a diagnosis.
 
-    The shares of all concepts add up to 100 %. They are not calibrated. If the model has calibrated answers
-    (marecg-small-codes), findings follow that are wrong in at most 10 % of cases. This holds only for
-    hospitals similar to the calibration hospital (PTB-XL for marecg-small-codes). Several records give a CSV
-    table with a row per record and a column per concept or class.
+    The shares of all concepts add up to 100 %. They aren't calibrated. If the model has calibrated answers
+    (as marecg-small-codes), the command also prints findings that are wrong in at most 10 % of cases. This
+    limit is only valid for hospitals similar to the calibration hospital (PTB-XL for marecg-small-codes). For
+    several records, the command prints a CSV table with a row per record and a column per concept or class.
 
     Example: marecg predict /data/georgia/E00001
 
@@ -146,15 +146,14 @@ def predict(
 
     Example: marecg predict holters/ --every 1min --out minutes.parquet
     """
-    from marecg_cli._settings import Telling, array_layout
-    from marecg_cli._settings import read as read_settings
+    from marecg_cli._settings import Answers, array_layout, read
 
-    run, read = model_and_record(given)
-    of_arrays, others = by_group("array.", set_)
-    telling_ = read_settings(Telling, others)
-    risk, labels = telling_.risk, telling_.calibrate
-    _refuse_absent(run, [read])
-    layout, step = array_layout(fs, of_arrays), _seconds(every)
+    run, record = model_and_record(words)
+    array_settings, answer_settings = by_group("array.", set_)
+    answer = read(Answers, answer_settings)
+    risk, labels = answer.risk, answer.calibrate
+    _refuse_absent(run, [record])
+    layout, step = array_layout(fs, array_settings), _seconds(every)
     from ecg_records.signal.leads import parse_leads, signals_as
     from marecg.classify.classifier_folder import is_classifier
     from marecg.embedding.inputs import Inputs
@@ -170,10 +169,10 @@ def predict(
     if step is not None and is_classifier(run):
         raise UsageError("--every needs an encoder, got a classifier")
     with signals_as(parse_leads(leads)):
-        records = Inputs([read], layout, step)
-        single = out is None and len(records if step is None else Inputs([read], layout)) == 1
+        records = Inputs([record], layout, step)
+        single = out is None and len(records if step is None else Inputs([record], layout)) == 1
     if labels is not None and (single or step is not None):
-        raise UsageError("calibrate needs several records", remedy="Name the folder of the labelled records")
+        raise UsageError("calibrate needs several records", remedy="Give the folder of the labelled records")
     if out is not None:
         done = predict_into(run, records, out, risk, labels)
         tell_embedded(str(out), asdict(done), form, "predicted")
@@ -190,9 +189,8 @@ def predict(
         return
     shares = table.iloc[:, len(RECORD_COLUMNS) : len(RECORD_COLUMNS) + len(reader.ontology)].to_numpy()
     if step is not None:
-        print_steps(
-            {at: nearest(reader, q_N, top) for at, q_N in zip(table["start"], shares, strict=True)}, form
-        )
+        starts = zip(table["start"], shares, strict=True)
+        print_steps({start: nearest(reader, q_N, top) for start, q_N in starts}, form)
         return
     print_nearest(reader, shares[0], top, answers, risk, form)
 
@@ -204,17 +202,17 @@ def _seconds(every: str | None) -> float | None:
 
 
 def model_and_record(words: list[str]) -> tuple[str, str]:
-    """Split arguments into a model, which may be missing, and one record."""
+    """Return a model and a record from the arguments. The model is optional."""
     if len(words) > 2:
         raise UsageError(f"expected a record, or a model and a record, got {len(words)} names")
     run, *records = words if len(words) == 2 else _with_model(words)
     if not records:
-        raise UsageError("is a model; name a record after it", where=run)
+        raise UsageError("is a model, so a record is missing", where=run, remedy="Give a record after it")
     return run, records[0]
 
 
 def _with_model(words: list[str]) -> list[str]:
-    """What was named, a model in front: the installed one where the first word names none."""
+    """Return the arguments with a model in front: the default model if the first argument isn't a model."""
     from ecg_records.storage.places import is_remote
     from marecg.model.names import DEFAULT, names_model
 
@@ -227,7 +225,7 @@ def _with_model(words: list[str]) -> list[str]:
 
 
 def _refuse_absent(run: str, inputs: Iterable[str]) -> None:
-    """Refuse a model, and names of records, folders and arrays that don't exist, before torch is imported."""
+    """Raise `EcgError` before the slow import of torch if the model or an input doesn't exist."""
     from marecg.model.names import local_folder
 
     local_folder(run)

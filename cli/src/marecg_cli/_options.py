@@ -1,4 +1,4 @@
-"""Options and arguments with the same meaning in all commands."""
+"""Define the options and arguments that several commands share."""
 
 from collections.abc import Callable, Iterable
 from pathlib import Path
@@ -10,7 +10,7 @@ from ecg_base import InputError, UsageError
 
 
 def local_path(where: str) -> Path:
-    """Return a local path unchanged; for an address, its local copy."""
+    """Return a local path unchanged. Download an address and return the path of the copy."""
     if "://" not in where:
         return Path(where)
     from ecg_records.storage.copies import ensure_local
@@ -23,26 +23,26 @@ def _local(context: typer.Context, where: str | None) -> Path | None:
 
 
 LOCAL: dict[str, Any] = {"parser": str, "callback": _local, "metavar": "PATH"}
-"""The settings of an option that takes a path or an address such as s3://bucket/corpus."""
+"""Settings of an option that accepts a path or an address, such as s3://bucket/corpus."""
 
 
 def refuse_missing(*paths: Path | str | None) -> None:
-    """Refuse a path that doesn't exist before anything slow is imported. Addresses are looked up later."""
+    """Raise `InputError` if a path doesn't exist, before slow imports. Addresses aren't checked."""
     for path in paths:
         if path is not None and "://" not in str(path) and not Path(path).exists():
             raise InputError("no such file or folder", where=path, remedy="Check its name and folder")
 
 
 def one_of(values: Callable[[], Iterable[str]]) -> dict[str, Any]:
-    """Return settings of an option whose values a package names.
+    """Return the settings of an option with shell completion.
 
-    A shell completes them; until then nothing is imported.
+    `values` is only called for the completion, so it may import a slow package.
     """
     return {"autocompletion": lambda incomplete: [name for name in values() if name.startswith(incomplete)]}
 
 
 def set_option(text: str) -> Any:
-    """Return the repeatable option `--set KEY=VALUE` with its help."""
+    """Return the repeatable option `--set KEY=VALUE` with a help text."""
     return typer.Option("--set", metavar="KEY=VALUE", help=text)
 
 
@@ -55,7 +55,7 @@ def recipe_names() -> list[str]:
 
 
 def task_names() -> list[str]:
-    """Return the names of a probe's tasks, and `all`."""
+    """Return the names of all tasks, and `all`."""
     from marecg.evaluate.tasks.registry import ALL, TASKS
 
     return [*TASKS, ALL]
@@ -64,10 +64,11 @@ def task_names() -> list[str]:
 As = Annotated[Literal["text", "json"], typer.Option("--format", help="Output format.")]
 Profile = Annotated[
     Literal["paper", "curated"],
-    typer.Option(help="paper: codes as the paper routes them; curated: with the curators' corrections."),
+    typer.Option(help="paper: routing of codes in the paper; curated: with corrections of the curators."),
 ]
 Readout = Literal["rhythm", "wide", "beats", "full"]
-"""What is read from an encoder as one vector of a record; as `marecg.embedding.embed.Readout`."""
+"""Features of a record that an encoder returns as a vector. Equal to `marecg.embedding.embed.Readout`, which
+is slow to import."""
 Corpus = Annotated[Path, typer.Argument(**LOCAL, help="Corpus written by `marecg prepare`.")]
 Data = Annotated[Path, typer.Option(**LOCAL, help="Corpus written by `marecg prepare`.")]
 Tasks = Annotated[
@@ -82,32 +83,32 @@ Tasks = Annotated[
 ]
 ROOT: dict[str, Any] = {
     "metavar": "[DATA=]PATH",
-    "help": "Folder with the task's data. For tasks on several data sets: --root ptbxl=PATH --root "
+    "help": "Folder with the data of the task. For several data sets: --root ptbxl=PATH --root "
     "cpsc2018=PATH.",
 }
-"""The settings of an option that takes the data of tasks."""
+"""Settings of the option --root."""
 ReportFolder = Annotated[Path | None, typer.Option(help="Folder of the report. [default: the run folder]")]
 Fs = Annotated[float | None, typer.Option(help="Sampling rate of array files in Hz.")]
 Leads = Annotated[
     str,
     typer.Option(
         metavar="NAME=LEAD,…",
-        help="Standard leads of signals with other names, for example MLII=II,V5=V5.",
+        help="Standard leads for signals with other names, for example MLII=II,V5=V5.",
     ),
 ]
 Log = Annotated[
     list[str] | None,
     typer.Option(
         metavar="TRACKER",
-        help="Also log to tensorboard, wandb or mlflow; may be repeated. Needs the extra of that "
-        "name. wandb stays offline without WANDB_MODE=online.",
+        help="Also log to tensorboard, wandb or mlflow; may be repeated. Needs the extra of the same "
+        "name. wandb is offline unless WANDB_MODE=online.",
         **one_of(lambda: ("tensorboard", "wandb", "mlflow")),
     ),
 ]
 
 
 def shares(texts: Iterable[str] | None) -> tuple[float, ...]:
-    """Return shares of the training records from `0.1,1`. Raises `UsageError`."""
+    """Parse shares of the training records, for example `0.1,1`. Raises `UsageError`."""
     try:
         return tuple(float(word) for text in texts or () for word in text.split(","))
     except ValueError as error:
@@ -115,7 +116,7 @@ def shares(texts: Iterable[str] | None) -> tuple[float, ...]:
 
 
 def by_group(group: str, assignments: Iterable[str] | None) -> tuple[list[str], list[str]]:
-    """Split assignments into those of a group and all others."""
-    listed = list(assignments or ())
-    inside = [name for name in listed if name.startswith(group)]
-    return inside, [name for name in listed if name not in inside]
+    """Return the assignments whose key starts with `group`, and the other assignments."""
+    assignments = list(assignments or ())
+    in_group = [text for text in assignments if text.startswith(group)]
+    return in_group, [text for text in assignments if text not in in_group]

@@ -1,4 +1,4 @@
-"""Printed predictions and embeddings: of one record, of many, and what could not be read."""
+"""Print predictions, counts of embedded records, and records that can't be read."""
 
 from collections.abc import Mapping
 from dataclasses import asdict
@@ -9,24 +9,28 @@ import typer
 from ecg_base import printable
 from marecg_cli._output import EXIT_FINDINGS, message, problem, result, result_json, say_first
 
-SHOWN = 5
-"""Problems that are named one by one; of more there is the number."""
-BESIDE = 4
-"""Neighbours that are printed for each concept; JSON has all."""
+MAX_PROBLEMS = 5
+"""Maximum number of records that a list of problems contains."""
+MAX_NEIGHBOURS = 4
+"""Maximum number of neighbours per concept in the text output. JSON contains all neighbours."""
 
 
 def print_nearest(reader: Any, q_N: Any, top: int, answers: Any, risk: float, form: str) -> None:
-    """Print what a record is nearest to, then what is judged by its family, then what can be told."""
+    """Print the nearest concepts of a record, then concepts judged by their family, then the answers.
+
+    A concept is judged by its family if the training had no record of it. Answers are findings with a
+    calibrated risk of error.
+    """
     from marecg.use.predict import nearest, untaught_leaves
 
     concepts = nearest(reader, q_N, top)
-    shown = {concept.index for concept in concepts}
-    untaught = [leaf for leaf in untaught_leaves(reader, q_N) if leaf.index not in shown]
+    printed = {concept.index for concept in concepts}
+    untaught = [leaf for leaf in untaught_leaves(reader, q_N) if leaf.index not in printed]
     answered = {} if answers is None else dict(answers.select(reader.ontology, q_N[None], risk)[0])
     if form == "json":
-        shown |= {leaf.index for leaf in untaught}
-        others = nearest(reader, q_N, len(q_N))
-        also = [concept for concept in others if concept.index in {*answered} - shown]
+        printed |= {leaf.index for leaf in untaught}
+        all_concepts = nearest(reader, q_N, len(q_N))
+        also = [concept for concept in all_concepts if concept.index in {*answered} - printed]
         lines = [*concepts, *untaught, *also]
         result_json([asdict(concept) | {"told": answered.get(concept.index)} for concept in lines])
         return
@@ -37,11 +41,11 @@ def print_nearest(reader: Any, q_N: Any, top: int, answers: Any, risk: float, fo
         family = reader.ontology.nodes[reader.ontology.families[leaf.index]].label
         by_family = f"{leaf.by_family:6.1%}  {leaf.label} ({leaf.abbr})"
         result(printable(f"{by_family}: share of its family {family}, because no training record had it"))
-    for at, probability in answered.items():
-        node = reader.ontology.nodes[at]
-        which = f"{node.label}, without saying which finding" if node.root else node.label
-        certain = f"probability {probability:.0%}"
-        result(printable(f"at a {risk:.0%} risk of error: {which} ({node.abbr}), {certain}"))
+    for index, probability in answered.items():
+        node = reader.ontology.nodes[index]
+        finding = f"{node.label}, without saying which finding" if node.root else node.label
+        certainty = f"probability {probability:.0%}"
+        result(printable(f"at a {risk:.0%} risk of error: {finding} ({node.abbr}), {certainty}"))
     if answers is not None and not answered:
         result(f"No finding can be reported at a {risk:.0%} risk of error.")
     message(
@@ -51,11 +55,11 @@ def print_nearest(reader: Any, q_N: Any, top: int, answers: Any, risk: float, fo
 
 
 def _around(concept: Any) -> str:
-    """The nearest neighbours of a concept in the graph, and whether no record taught it."""
-    near = [f"{other.relation} {other.abbr} {other.share:.1%}" for other in concept.neighbours]
-    around = " · ".join(near[:BESIDE])
-    if len(near) > BESIDE:
-        around += f" · {len(near) - BESIDE} more"
+    """Return the nearest neighbours of a concept in the graph, and a note if it was never trained."""
+    neighbours = [f"{other.relation} {other.abbr} {other.share:.1%}" for other in concept.neighbours]
+    around = " · ".join(neighbours[:MAX_NEIGHBOURS])
+    if len(neighbours) > MAX_NEIGHBOURS:
+        around += f" · {len(neighbours) - MAX_NEIGHBOURS} more"
     if concept.support == 0:
         mass = "" if concept.by_family is None else f", its family has {concept.by_family:.1%}"
         around += f"  (no training record had it{mass})"
@@ -63,7 +67,7 @@ def _around(concept: Any) -> str:
 
 
 def print_table(table: Any, done: Any, form: str) -> None:
-    """Print what many records are nearest to; exit code 1 where one could not be read."""
+    """Print the nearest concepts of many records. The exit code is 1 if a record can't be read."""
     from marecg.use.predict import as_csv
 
     tell_problems("not predicted", done.failed, done.doubtful)
@@ -76,19 +80,23 @@ def print_table(table: Any, done: Any, form: str) -> None:
 
 
 def print_steps(steps: dict[float, list[Any]], form: str) -> None:
-    """Print what each step of a recording is nearest to."""
+    """Print the nearest concepts of each step of a recording."""
     if form == "json":
-        lines = [{"start": at, "concepts": [asdict(one) for one in near]} for at, near in steps.items()]
-        result_json(lines)
+        result_json(
+            [
+                {"start": start, "concepts": [asdict(concept) for concept in concepts]}
+                for start, concepts in steps.items()
+            ]
+        )
         return
-    for start, near in steps.items():
+    for start, concepts in steps.items():
         minutes, seconds = divmod(round(start), 60)
-        shares = " · ".join(f"{concept.abbr} {concept.share:.1%}" for concept in near)
+        shares = " · ".join(f"{concept.abbr} {concept.share:.1%}" for concept in concepts)
         result(printable(f"{minutes // 60:3}:{minutes % 60:02}:{seconds:02}  {shares}"))
 
 
 def print_calls(classifier: Any, probabilities: Any, form: str) -> None:
-    """Print what a classifier says of a record, the most probable class first."""
+    """Print the probabilities of a classifier for a record, the most probable class first."""
     called = classifier.calls(probabilities.to_numpy(float)[None])[0].tolist()
     thresholds = classifier.thresholds_.tolist() if classifier.several_ else [None] * len(called)
     columns = classifier.classes_.tolist(), probabilities.tolist(), thresholds, called
@@ -100,16 +108,16 @@ def print_calls(classifier: Any, probabilities: Any, form: str) -> None:
         return
     width = 1 + max(len(str(call["name"])) for call in calls)
     for call in calls:
-        how = " (called: the likeliest)" if call["called"] else ""
+        note = " (called: most probable)" if call["called"] else ""
         if call["threshold"] is not None:
             side = "called: at or above" if call["called"] else "below"
-            how = f" ({side} its threshold, {100 * call['threshold']:.1f} %)"
+            note = f" ({side} its threshold, {100 * call['threshold']:.1f} %)"
         probability, name = f"{100 * call['probability']:.1f} %", f"{printable(str(call['name']))}:"
-        result(f"{name:<{width}} {probability:>7}{how}")
+        result(f"{name:<{width}} {probability:>7}{note}")
 
 
 def tell_embedded(out: str, done: dict[str, Any], form: str, verb: str = "embedded") -> None:
-    """Print the number of written records; exit code 1 where one could not be read."""
+    """Print the number of written records. The exit code is 1 if a record can't be read."""
     tell_problems(f"not {verb}", done["failed"], done["doubtful"])
     if form == "json":
         result_json({"out": out, **done, "unavailable": sorted(done["unavailable"])})
@@ -120,7 +128,7 @@ def tell_embedded(out: str, done: dict[str, Any], form: str, verb: str = "embedd
 
 
 def tell_problems(what: str, failed: Mapping[str, str], doubtful: Mapping[str, str]) -> None:
-    """Report records that could not be read, and doubtful units."""
+    """Print the records that can't be read, with the prefix `what`, and the records with doubtful units."""
     doubts = [f"{name}: {doubt}" for name, doubt in doubtful.items()]
-    for kind, lines in ((what, failed.values()), ("check", doubts)):
-        say_first(kind, lines, "(--format json names all)", problem, SHOWN)
+    for prefix, lines in ((what, failed.values()), ("check", doubts)):
+        say_first(prefix, lines, "(--format json lists all)", problem, MAX_PROBLEMS)

@@ -1,4 +1,4 @@
-"""`marecg report`: page of a run or a record, for screen and print."""
+"""`marecg report`: write the page of a run or a record, for screen and print."""
 
 from pathlib import Path
 from typing import Annotated, Literal
@@ -13,16 +13,16 @@ from marecg_cli._output import result
 
 
 def report(
-    given: Annotated[
+    words: Annotated[
         list[str],
         typer.Argument(
             metavar="[RUN] [RECORD]",
-            help="A finished run; or a record, after an optional model (default marecg-small-codes).",
+            help="Finished run, or a record after an optional model (default marecg-small-codes).",
         ),
     ],
     data: Annotated[
         Path | None,
-        typer.Option(**LOCAL, help="Prepared corpus from which records and neighbours are shown."),
+        typer.Option(**LOCAL, help="Prepared corpus; the page shows records from it."),
     ] = None,
     out: Annotated[
         Path | None, typer.Option(help="HTML file to write. [default: report.html in the run]")
@@ -30,7 +30,7 @@ def report(
     beats: Annotated[
         Path | None,
         typer.Option(
-            help="Also write the beats, as a .csv with one row per beat or as WFDB annotations (.ecgann)."
+            help="Also write the beats, as a .csv with a row per beat or as WFDB annotations (.ecgann)."
         ),
     ] = None,
     leads: Leads = "",
@@ -44,10 +44,10 @@ def report(
     age: Annotated[
         float | None,
         typer.Option(
-            metavar="YEARS", help="Patient's age, for example 0.5. [default: the age in the file]", min=0
+            metavar="YEARS", help="Age of the patient, for example 0.5. [default: the age in the file]", min=0
         ),
     ] = None,
-    lang: Annotated[Literal["en", "de"], typer.Option(help="Language of a record's page.")] = "en",
+    lang: Annotated[Literal["en", "de"], typer.Option(help="Language of the page of a record.")] = "en",
 ) -> None:
     """Write an HTML page about a run or a record.
 
@@ -57,37 +57,37 @@ def report(
     """
     if beats is not None and beats.suffix not in (".csv", ".ecgann"):
         raise UsageError(f"--beats must end in .csv or .ecgann, got {beats}")
-    of_run = len(given) == 1 and (out is None or Path(given[0]).is_dir())
-    of_record = {"--beats": beats, "--age": age, "--fs": fs, "--leads": leads or None, "--set": set_ or None}
-    for option, value in of_record.items():
-        if value is not None and (of_run or out is None):
-            raise UsageError(f"{option} needs a record, and --out, the HTML file of its page")
-    if of_run:
+    for_run = len(words) == 1 and (out is None or Path(words[0]).is_dir())
+    options = {"--beats": beats, "--age": age, "--fs": fs, "--leads": leads or None, "--set": set_ or None}
+    for option, value in options.items():
+        if value is not None and (for_run or out is None):
+            raise UsageError(f"{option} needs a record and --out, the HTML file to write")
+    if for_run:
         from marecg.model.names import installed
         from marecg.report.run_page import write_report
 
-        if not Path(given[0]).exists() and installed(given[0]):
-            problem = f"{given[0]} is an installed model and has no run page"
-            raise UsageError(problem, remedy="Name a record after it, or a run folder")
-        result(str(write_report(Path(given[0]), data, out)))
+        if not Path(words[0]).exists() and installed(words[0]):
+            problem = f"{words[0]} is an installed model and has no run page"
+            raise UsageError(problem, remedy="Give a record after it, or a run folder instead")
+        result(str(write_report(Path(words[0]), data, out)))
         return
     if out is None:
-        raise UsageError("--out is missing", remedy="Name the HTML file")
+        raise UsageError("--out is missing", remedy="Give the HTML file to write")
     from ecg_records.measurements.beat_table import write_annotations
     from ecg_records.signal.leads import parse_leads, signals_as
     from marecg.report.record_page import write_record
     from marecg_cli._settings import array_layout
 
-    model, read = model_and_record(given)
-    named, layout = parse_leads(leads), array_layout(fs, set_)
-    with signals_as(named):
-        result(str(write_record(model, read, out, data=data, language=lang, age=age, layout=layout)))
+    model, record = model_and_record(words)
+    leads_by_name, layout = parse_leads(leads), array_layout(fs, set_)
+    with signals_as(leads_by_name):
+        result(str(write_record(model, record, out, data=data, language=lang, age=age, layout=layout)))
     if beats is not None:
-        recorded = ecg_records.read(read, layout, leads=named)
-        table = ecg_records.delineate(recorded)
+        recording = ecg_records.read(record, layout, leads=leads_by_name)
+        table = ecg_records.delineate(recording)
         with replacing(beats) as temporary:
             if beats.suffix == ".csv":
                 table.to_csv(temporary, index=False)
             else:
-                write_annotations(table, recorded.fs, temporary)
+                write_annotations(table, recording.fs, temporary)
         result(str(beats))

@@ -1,4 +1,4 @@
-"""Scores for the terminal, in percent as the field prints them."""
+"""Format scores for the terminal, in percent, as is usual in publications."""
 
 import io
 from collections.abc import Iterable, Sequence
@@ -19,32 +19,33 @@ if TYPE_CHECKING:
     from marecg.report.demo import Demo
 
 WIDTH = 100
-"""Columns of a sentence, where the terminal isn't narrower."""
+"""Maximum width of sentences in columns."""
 TEXT = Style({1: "▲ {}", 2: "△ {}"}, " ± ", "†", str, digits=1)
-MARKED = "▲ best, △ second best among the rows of a task that stand on the same records."
+MARKED = "▲ best, △ second best among the rows of a task with the same records."
 DEMO_ROWS = {
-    "encoder": "the encoder that was trained just now",
+    "encoder": "the encoder trained just now",
     "random encoder": "the same encoder without training",
     "hand-crafted": "heart rate, intervals and amplitudes",
-    "zero-shot": "the encoder and the graph, without any label",
+    "zero-shot": "the encoder and the graph, without labels",
 }
-"""Methods of the probe, in words."""
+"""Descriptions of the methods of the probe."""
 
 
 def probe_text(report: Report) -> str:
-    """Return macro AUC per method and share, scores per class, and the conditions of the numbers."""
+    """Return macro AUC per method and share of the training records, scores per class, and remarks."""
     scores = tidy(lines("", report))
     classes = by_class(report).assign(
         text=lambda of: of["auc"].map("{:.1f}".format) + " / " + of["ap"].map("{:.1f}".format)
     )
-    wide = classes.pivot_table("text", ["class", "positives"], "method", aggfunc="first", sort=False)
+    by_method = classes.pivot_table("text", ["class", "positives"], "method", aggfunc="first", sort=False)
     return plain_text(
         [
             f"{report.task}: macro AUC on test [95 % interval], protocol {report.protocol}",
             _scores_table(scores, report.reference),
             f"AUC / average precision per class, at {share(scores['fraction'].max())}",
             rich_table(
-                ["class", "positives", *wide], [(*map(str, key), *row) for key, *row in wide.itertuples()]
+                ["class", "positives", *by_method],
+                [(*map(str, key), *row) for key, *row in by_method.itertuples()],
             ),
             MARKED,
             describe_leak(report.leak),
@@ -58,21 +59,24 @@ def probe_text(report: Report) -> str:
 
 
 def many_text(probed: Sequence[tuple[Path, Report]]) -> str:
-    """Return a table with intervals of several reports, and their folders."""
+    """Return a table of several reports with 95 % intervals."""
     return scores_text(
         f"Macro AUC on test [95 % interval], protocol {probed[0][1].protocol}", of_reports(probed)
     )
 
 
 def scores_text(head: str, scores: pd.DataFrame) -> str:
-    """Return a frame of scores as one table with its notes."""
+    """Return a frame of scores as a table with notes."""
     leaked = (scores["leaked_records"].fillna(0) > 0).any()
     dagger = [LEAKED.format(TEXT.dagger)] if leaked else []
     return plain_text([head, _scores_table(scores), MARKED, *notes(scores), *dagger])
 
 
 def _scores_table(scores: pd.DataFrame, reference: str = "") -> Table:
-    """A row per task and method, a column per share; beside them what each has over the reference."""
+    """Return a table with a row per task and method, and a column per share of the training records.
+
+    The last column is the difference from the method `reference`.
+    """
     scores = scores.assign(text=TEXT.figures(scores, intervals=True), name=names_of(scores))
     shares = sorted(scores["fraction"].unique())
     difference = [f"minus {reference}\nat {share(shares[-1])}"] if reference else []
@@ -83,43 +87,40 @@ def _scores_table(scores: pd.DataFrame, reference: str = "") -> Table:
         table.add_section()
         table.add_row(
             f"{title(task)}, {of_task['test_records'].iloc[0]} test",
-            *(_records(drawn.get(at)) for at in shares),
+            *(_records(drawn.get(fraction)) for fraction in shares),
         )
         table.add_section()
         for _, row in of_task.groupby(ROW, sort=False):
             texts = dict(zip(row["fraction"], row["text"].str.replace(" [", "\n["), strict=True))
             first, last = row.iloc[0], row.loc[row["fraction"].idxmax()]
             name = f"{first['name']}\n({first['dimension']})" if reference else first["name"]
-            table.add_row(
-                name, *(texts.get(at, "") for at in shares), *([_versus(last)] if reference else [])
-            )
+            versus = [_versus(last)] if reference else []
+            table.add_row(name, *(texts.get(fraction, "") for fraction in shares), *versus)
     return table
 
 
 def demo_text(done: "Demo") -> str:
-    """Return the demo's four numbers as a table, their meaning, and next steps."""
+    """Return the scores of the demo as a table, with an explanation and next steps."""
     auc = tidy(lines("", done.probe)).set_index("method")["macro_auc"]
     rows = [(words, f"{auc[method]:.0f}") for method, words in DEMO_ROWS.items() if method in auc]
     return plain_text(
         [
-            f"How well findings can be read from {done.probe.records.test} synthetic ECGs that nothing was "
-            "trained on:",
-            rich_table(["read from", "AUC"], rows),
-            "100 is perfect, 50 a coin (macro AUC over the findings). Synthetic beats are drawn by the very "
-            "intervals and heights that hand-crafted values measure, and nothing blurs them: no encoder has "
-            "much to add. What training adds is the step from the encoder without it. On real ECGs it is "
-            "otherwise: docs/pretrained.md.",
+            f"Classification of findings in {done.probe.records.test} synthetic test ECGs:",
+            rich_table(["features", "AUC"], rows),
+            "AUC is the mean over the findings: 100 is perfect, 50 is random. The first two rows show the "
+            "effect of training. Hand-crafted features are strong here, because synthetic ECGs are drawn "
+            "from the same intervals and amplitudes. For results on real ECGs, see docs/pretrained.md.",
             "",
             "Next:",
-            f"  {done.page} is the run on one page, for a browser",
-            f"  marecg predict {done.run} RECORD names the concepts that an ECG of yours lies nearest to",
-            "  marecg prepare FOLDER --out corpus makes a corpus of your own records, to train on",
+            f"  {done.page} is a page about the run, for a browser",
+            f"  marecg predict {done.run} RECORD prints the concepts nearest to your ECG",
+            "  marecg prepare FOLDER --out corpus prepares a corpus of your records for training",
         ]
     )
 
 
 def rich_table(heads: Sequence[str], lines: Iterable[Sequence[str]] = ()) -> Table:
-    """Return a table with a text column and number columns."""
+    """Return a table with a first column of text and other columns of numbers."""
     heads, lines = turned(heads, list(lines))
     table = Table()
     for number, head in enumerate(heads):
@@ -131,13 +132,14 @@ def rich_table(heads: Sequence[str], lines: Iterable[Sequence[str]] = ()) -> Tab
 
 
 def plain_text(parts: Iterable[Table | str]) -> str:
-    """Tables and sentences as plain lines; a table is wider than these only where a word would be cut."""
-    wide = console().width
-    written = Console(file=io.StringIO(), width=wide, record=True)
+    """Return tables and sentences as plain text. Tables exceed `WIDTH` only to avoid cutting words."""
+    full = console().width
+    recorder = Console(file=io.StringIO(), width=full, record=True)
     for part in parts:
-        words = 0 if isinstance(part, str) else Measurement.get(written, written.options, part).minimum
-        written.print(part, width=wide if words > WIDTH else min(WIDTH, wide), highlight=False, markup=False)
-    return "\n".join(line.rstrip() for line in written.export_text().splitlines())
+        minimum = 0 if isinstance(part, str) else Measurement.get(recorder, recorder.options, part).minimum
+        width = full if minimum > WIDTH else min(WIDTH, full)
+        recorder.print(part, width=width, highlight=False, markup=False)
+    return "\n".join(line.rstrip() for line in recorder.export_text().splitlines())
 
 
 def _records(count: Any) -> str:

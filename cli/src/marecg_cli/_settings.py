@@ -1,4 +1,4 @@
-"""Settings of `--set KEY=VALUE`: a model per group that parses and describes them."""
+"""Define the settings of `--set KEY=VALUE`, as a pydantic model per group."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
@@ -32,64 +32,66 @@ Count = Annotated[int, Field(ge=1)]
 
 
 class Settings(BaseModel):
-    """Group of settings; `given()` returns the user's, the others are the command's defaults."""
+    """Group of settings."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     def given(self) -> dict[str, Any]:
-        """Return the user's settings by name."""
+        """Return only the settings that the user has given, by name."""
         return {name: getattr(self, name) for name in self.model_fields_set}
 
 
 class Probe(Settings):
-    """Settings of `probe`, and its cache of features."""
+    """Settings of `probe`."""
 
-    folds: Folds = Field((), description="what trains, selects and tests: 1-5,6,7-8; rotations parted by ;")
-    readout: str = Field("rhythm", description="what is compared: rhythm, wide, beats, full or concepts")
+    folds: Folds = Field(
+        (), description="folds for training, selection and test: 1-5,6,7-8; separate rotations by ;"
+    )
+    readout: str = Field("rhythm", description="features to compare: rhythm, wide, beats, full or concepts")
     splits: File | None = Field(None, description="folder of MERL's split tables")
-    resamples: Count = Field(1000, description="draws of the test records, for the intervals")
-    without: Rows = Field((), description="rows that are left out: hand-crafted;encoder, wide")
-    feature_cache: File | None = Field(None, description="folder that keeps computed features for later runs")
+    resamples: Count = Field(1000, description="number of bootstrap samples for the intervals")
+    without: Rows = Field((), description="rows to omit: hand-crafted;encoder, wide")
+    feature_cache: File | None = Field(None, description="folder to keep computed features for later runs")
 
 
 class Training(Settings):
     """Settings of `classify fit`."""
 
-    steps: int = Field(1500, description="steps at most")
-    patience: int = Field(300, description="steps without a gain on validation")
+    steps: int = Field(1500, description="maximum number of steps")
+    patience: int = Field(300, description="number of steps without improvement on validation to stop after")
     batch_size: int = Field(32, description="records per step")
     lr: float = Field(1e-3, description="learning rate of the pool")
     readout: str = Field(
         "wide",
-        description="what the head reads: wide; by the head alone beats, full or best, as fit by default",
+        description="input of the head: wide, or (only with layers=head) beats, full or best; fit uses best",
     )
-    balanced: bool = Field(False, description="weigh positives and negatives alike")
-    seed: int = Field(0, description="of the records held out, their order and the windows")
+    balanced: bool = Field(False, description="give positives and negatives the same weight")
+    seed: int = Field(0, description="seed for held-out records, their order and the windows")
 
 
 class FineTuning(Training):
     """Settings of `probe --protocol finetune`."""
 
     layers: Rows = Field(
-        ("all",), description="what is trained: head, last:N blocks or all; rows parted by ;"
+        ("all",), description="layers to train: head, last:N (blocks) or all; separate rows by ;"
     )
     readout: str = Field(
-        "wide", description="what the head reads: wide or rhythm, or beats or full by it alone"
+        "wide", description="input of the head: wide or rhythm, or (only with layers=head) beats or full"
     )
 
 
 class Sizes(Settings):
-    """Settings of `embed` for the division of work."""
+    """Settings of `embed` for batches and parts."""
 
     batch_size: Count = Field(32, description="windows per forward pass")
     part_records: Count = Field(1024, description="records per part of a folder")
 
 
-class Telling(Settings):
-    """Settings of `predict`'s answers."""
+class Answers(Settings):
+    """Settings of `predict` for its calibrated answers."""
 
     risk: float | None = Field(
-        None, gt=0, lt=1, description="how often what is told may be wrong; 0.1 where answers are calibrated"
+        None, gt=0, lt=1, description="maximum share of wrong answers; 0.1 if the model is calibrated"
     )
     calibrate: File | None = Field(
         None, description="table of labels of some of the records; adapts the answers to your hospital"
@@ -97,39 +99,39 @@ class Telling(Settings):
 
 
 class Arrays(Settings):
-    """Settings of arrays."""
+    """Settings of array files."""
 
-    leads: Names = Field((), description="of the rows, in order: I,II,V2; the usual twelve without")
+    leads: Names = Field((), description="leads of the rows in order: I,II,V2; by default the usual twelve")
     units: Literal["mV", "uV", "V", "adc"] = Field("mV", description="mV, uV, V or adc")
     gain: float = Field(200, description="units per mV, for adc")
-    key: str = Field("", description="name of one array of several in a file")
+    key: str = Field("", description="name of the array, if a file has several arrays")
 
 
 class Codes(Settings):
     """Settings of a table of codes."""
 
-    id_column: str = Field("", description="column of the records' names")
+    id_column: str = Field("", description="column of the names of records")
     code_column: str = Field("", description="column of the codes")
     patient_column: str = Field("", description="column of the patients")
     vocabulary: str = Field("snomed", description="snomed, icd10, omop or scp")
     mapping: File | None = Field(
-        None, description="table to SNOMED CT: .csv of code and snomed, or .sssom.tsv"
+        None, description="mapping to SNOMED CT: .csv with columns code and snomed, or .sssom.tsv"
     )
     concepts: File | None = Field(None, description="concept table of OMOP")
 
 
-Kind = TypeVar("Kind", bound=Settings)
+Group = TypeVar("Group", bound=Settings)
 Groups = Mapping[str, type[BaseModel]]
-"""Models of a command's settings, each by the prefix of its keys."""
+"""Prefix of the keys → settings model."""
 
 
-def _of_prepare() -> Groups:
+def _prepare_groups() -> Groups:
     from marecg.corpus.config import CorpusConfig
 
     return {"": CorpusConfig, "codes.": Codes, "array.": Arrays}
 
 
-def _of_train() -> Groups:
+def _train_groups() -> Groups:
     from marecg.recipes.schema import Config
 
     return {"": Config}
@@ -139,43 +141,52 @@ OF_COMMAND: Mapping[str, Callable[[], Groups]] = {
     "probe": lambda: {"": Probe, "finetune.": FineTuning},
     "fit": lambda: {"": Training},
     "embed": lambda: {"": Sizes, "array.": Arrays},
-    "predict": lambda: {"": Telling, "array.": Arrays},
+    "predict": lambda: {"": Answers, "array.": Arrays},
     "report": lambda: {"array.": Arrays},
-    "prepare": _of_prepare,
+    "prepare": _prepare_groups,
     "coverage": lambda: {"codes.": Codes},
-    "train": _of_train,
+    "train": _train_groups,
 }
-"""By command, what returns its settings; `marecg` is imported only for the commands that need it."""
+"""Command → function that returns its groups of settings. Functions, because `marecg` is slow to import."""
 
 
-def read(kind: type[Kind], assignments: Iterable[str] | None, group: str = "") -> Kind:
-    """Parse `KEY=VALUE` texts as settings; `group` is the prefix of all keys, such as `array.`.
+def read(model: type[Group], assignments: Iterable[str] | None, prefix: str = "") -> Group:
+    """Parse `KEY=VALUE` texts as settings.
 
-    Raises `UsageError` where there is no such key, which names the command that has it, or the value isn't
-    one of its kind.
+    Args:
+        model: group of settings.
+        assignments: the texts.
+        prefix: prefix of all keys, such as `array.`.
+
+    Raises:
+        UnknownSettingError: the group has no such key.
+        UsageError: a text has no value, or the value is invalid.
     """
     values: dict[str, str] = {}
     for item in assignments or ():
         name, equals, text = item.partition("=")
-        key = name.removeprefix(group)
-        if key not in kind.model_fields or not name.startswith(group):
-            remedy = suggest(name, [group + key for key in kind.model_fields])
+        key = name.removeprefix(prefix)
+        if key not in model.model_fields or not name.startswith(prefix):
+            remedy = suggest(name, [prefix + key for key in model.model_fields])
             raise UnknownSettingError(name, where=f"--set {item}", remedy=remedy)
         if not equals:
             raise UsageError("has no '='", where=f"--set {item}", remedy=f"Write --set {name}=VALUE")
         values[key] = text
     try:
-        return kind.model_validate(values)
+        return model.model_validate(values)
     except ValidationError as error:
         from marecg.base.requirements import requirement
 
         details = error.errors()[0]
         key = str(details["loc"][0])
-        raise UsageError(f"{group}{key} {requirement(details | {'input': values[key]})}") from error
+        raise UsageError(f"{prefix}{key} {requirement(details | {'input': values[key]})}") from error
 
 
 def array_layout(fs: float | None, assignments: Iterable[str] | None) -> "Layout | None":
-    """Return the stated layout of arrays; None without a rate. Raises `UsageError`."""
+    """Return the layout of array files, or `None` without --fs.
+
+    Raises `UsageError` for settings without --fs or invalid settings.
+    """
     from ecg_records.readers.arrays.array_layout import Layout
 
     values = read(Arrays, assignments, "array.").given()
@@ -190,9 +201,11 @@ def code_settings(assignments: Iterable[str] | None) -> dict[str, Any]:
 
 
 def codes_of(table: Path | None, assignments: Iterable[str]) -> "CodeTable | CodeMapping | None":
-    """Return the named code table; without one the mapping alone, if there is any.
+    """Return the code table. Without a table, return only the mapping, or `None` without a mapping.
 
-    Raises `UsageError` or `InputError` as `read_code_table`, or columns are named of no table.
+    Raises:
+        UsageError: settings of a table without a table, or as in `read_code_table`.
+        InputError: as in `read_code_table`.
     """
     from ecg_ontology import CodeMapping, read_code_table
 
@@ -200,7 +213,7 @@ def codes_of(table: Path | None, assignments: Iterable[str]) -> "CodeTable | Cod
     if table is not None:
         return read_code_table(table, **values)
     if values.keys() - {"mapping"}:
-        raise UsageError("codes settings need --codes, a table of codes")
+        raise UsageError("settings codes.KEY need --codes, a table of codes")
     return CodeMapping.read(values["mapping"]) if values else None
 
 
@@ -212,28 +225,29 @@ def described(command: str) -> Iterator[tuple[str, str, str]]:
 
 def _fields(model: type[BaseModel], prefix: str) -> Iterator[tuple[str, str, str]]:
     for name, field in model.model_fields.items():
-        kinds = [kind for kind in (field.annotation, *get_args(field.annotation)) if isinstance(kind, type)]
-        inner = [kind for kind in kinds if issubclass(kind, BaseModel)]
+        types = [part for part in (field.annotation, *get_args(field.annotation)) if isinstance(part, type)]
+        inner = [part for part in types if issubclass(part, BaseModel)]
         if inner:
             yield from _fields(inner[0], f"{prefix}{name}.")
         else:
             extra = field.json_schema_extra
             text = field.description or (extra.get("source", "") if isinstance(extra, dict) else "")
-            open_ = (
+            no_default = (
                 field.is_required() or field.default_factory is not None or field.default in (None, (), "")
             )
-            yield f"{prefix}{name}", "" if open_ else str(field.default), str(text)
+            yield f"{prefix}{name}", "" if no_default else str(field.default), str(text)
 
 
 def owners(name: str) -> str:
     """Return " It is a setting of …." with the commands that have the setting, or "" if no command has it."""
-    light = [command for command in OF_COMMAND if command != "train" or "." in name]  # its keys have a dot
-    commands = [command for command in light if name in _keys(command)]
+    # All keys of train have a dot. Skipping train avoids a slow import.
+    candidates = [command for command in OF_COMMAND if command != "train" or "." in name]
+    commands = [command for command in candidates if name in _keys(command)]
     return f" It is a setting of {', '.join(commands)}." if commands else ""
 
 
 def _keys(command: str) -> set[str]:
     try:
         return {key for key, _, _ in described(command)}
-    except ImportError:  # its package isn't installed
+    except ImportError:  # the package of the command isn't installed
         return set()

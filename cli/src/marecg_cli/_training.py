@@ -1,4 +1,4 @@
-"""Commands that train, and show recipes."""
+"""Define the commands `marecg train`, `marecg demo` and `marecg recipes`."""
 
 from collections.abc import Callable, Iterator, Mapping
 from functools import partial
@@ -12,11 +12,11 @@ from marecg_cli._options import Data, Log, one_of, recipe_names, refuse_missing,
 from marecg_cli._output import console, message, result, result_json
 
 Values = Mapping[str, Any]
-ABSENT = "not part of it"
+ABSENT = "not in this recipe"
 OPEN = "–"
-"""A value that is not given."""
+"""Text for a value of `None`."""
 TABLE_WIDTH = 80
-"""Prose is broken there, however wide the terminal."""
+"""Maximum width of the list of recipes, in columns."""
 
 
 def train(
@@ -27,7 +27,7 @@ def train(
         typer.Option(
             metavar="NAME",
             help="Name of a recipe (see `marecg recipes`), mine.toml or mine.py:recipe. [default: "
-            "tiny, or the recipe of the weights in --from]",
+            "tiny, or the recipe of the weights given by --from]",
             **one_of(recipe_names),
         ),
     ] = None,
@@ -36,7 +36,7 @@ def train(
         typer.Option(
             "--from",
             metavar="WEIGHTS",
-            help="Start from these weights: a run, a model folder, marecg-small, or owner/name on the hub.",
+            help="Initial weights: run, model folder, marecg-small, or owner/name on the hub.",
         ),
     ] = None,
     set_: Annotated[list[str] | None, set_option("Change a value of the recipe; may be repeated.")] = None,
@@ -44,8 +44,8 @@ def train(
         bool | None,
         typer.Option(
             "--resume/--fresh",
-            help="Require an existing run, or require that there is none. By default an existing "
-            "run is resumed.",
+            help="Require an existing run in --out, or require that --out contains no run. By default, an "
+            "existing run is resumed.",
         ),
     ] = None,
     extend: Annotated[
@@ -57,7 +57,7 @@ def train(
     ] = False,
     log: Log = None,
 ) -> None:
-    """Pretrain an encoder; run again to continue after an interruption.
+    """Pretrain an encoder; run the command again to continue after an interruption.
 
     Example: marecg train --recipe tiny --data corpus --out runs/c3 --set train.max_steps=200
 
@@ -101,12 +101,12 @@ def recipes(
     recipe: Annotated[
         str | None,
         typer.Argument(
-            metavar="[NAME]", help="Recipe to show in full, or mine.toml.", **one_of(recipe_names)
+            metavar="[NAME]", help="Recipe to show with all values, or mine.toml.", **one_of(recipe_names)
         ),
     ] = None,
     form: Annotated[
         Literal["text", "json", "toml"],
-        typer.Option("--format", help="Output format; toml prints one recipe as `marecg train` reads it."),
+        typer.Option("--format", help="Output format; toml prints a recipe for `marecg train`."),
     ] = "text",
 ) -> None:
     """List the recipes and their differences, or all values of a recipe with their sources.
@@ -127,13 +127,13 @@ def recipes(
         if recipe is None:
             raise UsageError(
                 "--format toml needs the name of a recipe",
-                remedy="For example marecg recipes c3 --format toml",
+                remedy="For example, marecg recipes c3 --format toml",
             )
         result(as_toml(chosen[recipe]).rstrip())
         return
     value_sources = dict(sources(Config))
-    for prefix, kind in installed().items():
-        value_sources |= dict(sources(kind, f"{prefix}."))
+    for prefix, settings in installed().items():
+        value_sources |= dict(sources(settings, f"{prefix}."))
     built = {name: config.model_dump(mode="json") for name, config in chosen.items()}
     if form == "json":
         result_json({"recipes": built, "sources": value_sources})
@@ -147,18 +147,18 @@ def recipes(
         }
         print_recipe(built[recipe], base, base_values, value_sources)
         return
-    others = [name for name in makers if name not in RECIPES and name.startswith(("tiny-", "small-"))]
-    shown = [name for name in makers if name not in others]
+    variants = [name for name in makers if name not in RECIPES and name.startswith(("tiny-", "small-"))]
+    names = [name for name in makers if name not in variants]
     print_recipes(
-        {name: built[name] for name in shown}, {name: _summary(name, makers[name]) for name in shown}
+        {name: built[name] for name in names}, {name: _summary(name, makers[name]) for name in names}
     )
-    if others:
-        message(f"Smaller variants: {', '.join(others)}.")
+    if variants:
+        message(f"Smaller variants: {', '.join(variants)}.")
     message("Run marecg recipes NAME to see all values of a recipe with their sources.")
 
 
 def flat(values: Values, prefix: str = "") -> Iterator[tuple[str, Any]]:
-    """Return all values by dotted key; a missing objective is one value, None."""
+    """Yield all values with their dotted keys. A missing objective is a single value, `None`."""
     for name, value in values.items():
         if isinstance(value, dict):
             yield from flat(value, f"{prefix}{name}.")
@@ -167,17 +167,17 @@ def flat(values: Values, prefix: str = "") -> Iterator[tuple[str, Any]]:
 
 
 def changes(values: Values, base: Values) -> dict[str, Any]:
-    """Return the differing values of two recipes by dotted key, without the name."""
-    before = dict(flat(base))
+    """Return the values of a recipe that differ from a base recipe, by dotted key, without the name."""
+    base_by_key = dict(flat(base))
     return {
         key: value
         for key, value in flat(values)
-        if key != "name" and (key not in before or before[key] != value)
+        if key != "name" and (key not in base_by_key or base_by_key[key] != value)
     }
 
 
 def print_recipes(recipes: Mapping[str, Values], summaries: Mapping[str, str]) -> None:
-    """Print all recipes, and their changes to the first one."""
+    """Print all recipes with their differences from the first recipe."""
     from rich.markup import escape
     from rich.table import Table
 
@@ -194,24 +194,24 @@ def print_recipes(recipes: Mapping[str, Values], summaries: Mapping[str, str]) -
             if key.partition(".")[0] not in added
         )
         if rest in size_of:
-            lines.append(f"at the size of {size_of[rest]}")
+            lines.append(f"same size as {size_of[rest]}")
         elif rest:
             size_of[rest] = name
-            lines.append(f"other than {base_name}: {', '.join(rest)}")
+            lines.append(f"different from {base_name}: {', '.join(rest)}")
         table.add_row(f"[bold]{name}[/bold]", escape("\n".join(lines)))
     out = console()
     out.print(table, width=min(out.width, TABLE_WIDTH))
 
 
 def print_recipe(values: Values, base_name: str, base: Values, sources: Mapping[str, str]) -> None:
-    """Print every value of a recipe with its source; differences from the base come first."""
+    """Print every value of a recipe with its source. Differences from the base recipe come first."""
     from rich.box import SIMPLE_HEAD
     from rich.table import Table
 
     changed = changes(values, base)
     parts = {
-        f"Other than in {base_name}": [key for key, _ in flat(values) if key in changed],
-        f"As in {base_name}": [key for key, _ in flat(values) if key not in changed],
+        f"Different from {base_name}": [key for key, _ in flat(values) if key in changed],
+        f"Same as in {base_name}": [key for key, _ in flat(values) if key not in changed],
     }
     by_key = dict(flat(values))
     for title, keys in parts.items():
@@ -228,7 +228,7 @@ def print_recipe(values: Values, base_name: str, base: Values, sources: Mapping[
 
 
 def _summary(name: str, make: Callable[..., object]) -> str:
-    """Return the sentence of a built-in recipe, or the first line of another package's docstring."""
+    """Return the description of a built-in recipe, or the first line of the docstring of another recipe."""
     from marecg.base.offers import RECIPES
     from marecg.objectives.registry import installed
 

@@ -1,4 +1,4 @@
-"""`ecgonto`: codes, distances and targets of the concept graph, and its curation."""
+"""Define the command line `ecgonto`: codes, distances and targets of the concept graph, and its curation."""
 
 import sys
 from collections.abc import Sequence
@@ -14,15 +14,17 @@ PANELS: Panels = {
     "Review": {"_ecgonto_review": ("coverage", "diff", "review"), "_ecgonto_match": ("match",)},
     "Build": {"_ecgonto_build": ("build", "export")},
 }
-"""What the commands are for, in the order of a user's way, and the modules that have them."""
+"""Panels of the help page, in the order of a user's work, with the modules and their commands."""
 
 
 def app(argv: Sequence[str] = ()) -> typer.Typer:
-    """Return the command line, or the part that the arguments need."""
-    summary = "The cardiac concept graph: route codes, see targets and distances, check, build and export it."
+    """Return the command line with all commands, or with the single command that the arguments name."""
+    summary = (
+        "The cardiac concept graph: route codes, show targets and distances, check, build and export it."
+    )
     return application(f"{summary}\n\nExample: ecgonto route 164889003", PANELS, argv)
 
 
 def main(argv: list[str] | None = None) -> None:
     """Run the `ecgonto` command line."""
-    run(lambda given: tree(app(given)), sys.argv[1:] if argv is None else argv)
+    run(lambda words: tree(app(words)), sys.argv[1:] if argv is None else argv)

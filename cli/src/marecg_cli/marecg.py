@@ -1,4 +1,4 @@
-"""`marecg`: from a folder of hospital records to a probed encoder."""
+"""Define the command line `marecg`: from a folder of hospital records to an evaluated encoder."""
 
 import os
 import sys
@@ -22,8 +22,8 @@ PANELS: Panels = {
         "_report": ("report",),
     },
 }
-"""What the commands are for, in the order of a user's way, and the modules that have them."""
-ELSEWHERE = {
+"""Panels of the help page, in the order of a user's work, with the modules and their commands."""
+OTHER_NAMES = {
     "convert": "prepare",
     "download": "data",
     "evaluate": "probe",
@@ -36,25 +36,25 @@ ELSEWHERE = {
     "stats": "prepare",
     "version": "--version",
 }
-"""Words that users of other tools try, and what does it here."""
+"""Commands of other tools → commands of `marecg` for the same purpose."""
 
 
 def app(argv: Sequence[str] = ()) -> typer.Typer:
-    """Return the command line, or the part that the arguments need."""
+    """Return the command line with all commands, or with the single command that the arguments name."""
     summary = "Ontology-guided representation learning for 12-lead ECG."
     return application(f"{summary}\n\nExample: marecg demo", PANELS, argv)
 
 
 def main(argv: list[str] | None = None) -> None:
     """Run the `marecg` command line."""
-    # A thread that waits for another by spinning keeps it from running where other programs run too. OpenMP
-    # reads this when torch is imported.
+    # Waiting threads must not spin, because spinning takes CPU time from the threads that they wait for if
+    # other programs also run. OpenMP reads this variable when torch is imported.
     os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
 
-    def commands(given: Sequence[str]) -> TyperGroup:
-        if given and given[0] in ELSEWHERE:
-            remedy = f"Did you mean marecg {ELSEWHERE[given[0]]}?"
-            raise UsageError(f"there is no command {given[0]!r}", remedy=remedy)
-        return tree(app(given))
+    def commands(words: Sequence[str]) -> TyperGroup:
+        if words and words[0] in OTHER_NAMES:
+            remedy = f"Did you mean marecg {OTHER_NAMES[words[0]]}?"
+            raise UsageError(f"there is no command {words[0]!r}", remedy=remedy)
+        return tree(app(words))
 
     run(commands, sys.argv[1:] if argv is None else argv)

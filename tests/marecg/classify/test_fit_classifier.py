@@ -166,7 +166,7 @@ def test_classes_of_which_one_holds_are_called_by_the_likeliest(fit, corpus, tmp
     labels = table(tmp_path / "one.csv", ("record", "tall", "short", "split"), rows)
     options = ("--exclusive", "--prevalence", "tall=0.01", "--set", "readout=wide")
     assert not fit(tmp_path / "clf", *options, table=labels)
-    assert "PPV of tall where 0.01 of the records have it: " in capsys.readouterr().err
+    assert "PPV of tall at a prevalence of 0.01: " in capsys.readouterr().err
     assert "PPV at prevalence" in (tmp_path / "clf" / "report.html").read_text()
     readout = json.loads((tmp_path / "clf" / "classifier.json").read_text())["readout"]
     assert f"a new head on its {readout} readout" in (tmp_path / "clf" / "README.md").read_text()
@@ -195,7 +195,7 @@ def test_classes_of_which_one_holds_are_called_by_the_likeliest(fit, corpus, tmp
         assert calls[0]["name"] == first
         assert not run(*line)
         likeliest, other = capsys.readouterr().out.splitlines()
-        assert (likeliest.endswith("% (called: the likeliest)"), other.endswith("%")) == (True, True)
+        assert (likeliest.endswith("% (called: most probable)"), other.endswith("%")) == (True, True)
     labels = table(tmp_path / "two.csv", ("record", "tall", "short"), [("E00003", 1, 1), ("E00004", 1, 0)])
     assert fit(tmp_path / "two", "--exclusive", table=labels) == 3
     assert "1 of 2 records don't have exactly one class, e.g. georgia/E00003 has 2" in capsys.readouterr().err
@@ -291,7 +291,7 @@ def test_an_older_classifier_is_replaced_and_another_folder_is_not(clf, fit, tmp
     assert evaluation["readout"] == EcgClassifier.load(clf).readout_ == min(losses, key=losses.get)
     error = capsys.readouterr().err
     assert f"readout: {evaluation['readout']} (log loss on validation: wide {losses['wide']:.3f}" in error
-    assert ("marecg export writes only" in error) == (evaluation["readout"] != "wide")
+    assert ("marecg export requires the wide readout" in error) == (evaluation["readout"] != "wide")
 
 
 def test_a_folder_whose_classifier_is_of_another_format_is_refused(clf, tmp_path):
@@ -342,13 +342,13 @@ def test_the_same_command_again_takes_its_embedding_and_gives_the_same_classifie
     older = {*embedding.iterdir()} if embedding.exists() else set()
     monkeypatch.setattr("marecg.classify.fit_classifier.FILE_RECORDS", 20)
     assert not fit(out, "--set", "readout=full")
-    assert "of an earlier run" not in capsys.readouterr().err
+    assert "from an earlier run" not in capsys.readouterr().err
     before = (out / "predictions.parquet").read_bytes()
     kept = {*embedding.iterdir()} - older
     min(kept).write_bytes(b"damaged")
     assert not fit(out, "--set", "readout=full")
-    assert f"embedding: 40 records taken from {embedding}, of an earlier run" in capsys.readouterr().err
+    assert f"embedding: 40 records reused from an earlier run in {embedding}" in capsys.readouterr().err
     assert (out / "predictions.parquet").read_bytes() == before
     assert {*embedding.iterdir()} - older == kept
     assert not fit(tmp_path / "other", "--set", "readout=wide")  # the beginning of the full readout
-    assert f"embedding: 60 records taken from {embedding}, of an earlier run" in capsys.readouterr().err
+    assert f"embedding: 60 records reused from an earlier run in {embedding}" in capsys.readouterr().err

@@ -18,7 +18,7 @@ def test_where_a_path_is_wanted_an_address_is_refused_and_shown_as_it_was_writte
 ):
     monkeypatch.chdir(tmp_path)
     assert run(*command, corpus_folder, "--out", address) == 2
-    assert f"error: {address}: is an address, and out takes a path." in capsys.readouterr().err
+    assert f"error: {address}: is an address, but out must be a path." in capsys.readouterr().err
     assert not list(tmp_path.iterdir())
 
 

@@ -1,4 +1,4 @@
-"""Figures of matplotlib as files or as SVG in a page. Equal figures give equal bytes."""
+"""Write figures of matplotlib as files, or as SVG in a page. Equal figures give equal bytes."""
 
 import re
 from html import escape
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 ENDINGS = (".svg", ".png", ".pdf")
 _MARK = "ecg-ontology"
-"""Creator in the metadata of our pictures. Pictures with this creator may be replaced."""
+"""Creator in the metadata of our pictures. Only pictures with this creator may be replaced."""
 REM_PER_INCH = 5
 """Width of a figure on a wide page, in rem per inch of the figure."""
 _HEAD = (
@@ -29,11 +29,11 @@ _PLAINER = {
     r"\s+": " ",
     r"(?<=[ \"])(-?\d+\.\d\d)\d+(?=[ \"])": r"\1",
 }
-"""Patterns in matplotlib's SVG with shorter replacements, which reduce it to a third of the bytes."""
+"""Patterns in matplotlib's SVG, with shorter replacements. They reduce an SVG to a third of its bytes."""
 
 
 def new_figure(width: float, height: float) -> "Figure":
-    """Return an empty figure. The size is in inches. Raises `UsageError` if matplotlib is not installed."""
+    """Return an empty figure of a size in inches. Raises `UsageError` if matplotlib isn't installed."""
     try:
         from matplotlib.figure import Figure
     except ImportError as error:
@@ -44,12 +44,14 @@ def new_figure(width: float, height: float) -> "Figure":
 def save_figure(figure: "Figure", out: str | Path) -> Path:
     """Write a figure in the format of the suffix.
 
-    Raises `UsageError` if the suffix is unknown or the path is a foreign file. Raises `OutputError` if the
-    file can't be written.
+    Raises:
+        UsageError: the suffix is unknown, or the file exists and wasn't written by ecg-ontology.
+        OutputError: the file can't be written.
     """
     out = Path(out)
     if out.suffix not in ENDINGS:
-        raise UsageError("isn't a picture", where=out, remedy=f"End it in {', '.join(ENDINGS)}")
+        problem = f"the ending of a picture must be one of {', '.join(ENDINGS)}"
+        raise UsageError(problem, where=out, remedy="Choose another file name")
     from matplotlib import rc_context
 
     refuse_unmarked(out, _MARK.encode())
@@ -93,6 +95,6 @@ def inline_svg(figure: "Figure", label: str) -> str:
 
 
 def _attributes(style: re.Match[str]) -> str:
-    """Return a style as attributes, which content security policies allow. The page chooses the font."""
+    """Return a style as attributes, which content security policies allow, without the font family."""
     values = (rule.partition(":")[::2] for rule in style[1].split(";") if "family" not in rule)
     return " ".join(f'{name.strip()}="{value.strip()}"' for name, value in dict(values).items() if value)

@@ -1,4 +1,4 @@
-"""Labels in other languages. English is the fallback."""
+"""Look up labels in other languages. English is the fallback."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -12,8 +12,8 @@ ENGLISH = "en"
 def label_in(concept: Concept, language: str = ENGLISH) -> Name:
     """Return the label of a concept in a language.
 
-    If it is missing, return the label in the parent language (``de`` for ``de-AT``), or else in English. The
-    `Name` contains the actual language. The text marks retired concepts.
+    If the label is missing, return the label in the parent language (``de`` for ``de-AT``), or in English.
+    The `Name` contains the language of the label. The text of a retired concept ends in "(retired)".
 
     Args:
         concept: a concept of an ontology.
@@ -42,12 +42,12 @@ def languages_of(onto: Ontology) -> dict[str, int]:
 def language_notes(onto: Ontology, concepts: Sequence[Concept], language: str) -> tuple[str, ...]:
     """Return notes about missing or unreviewed labels in a language."""
     used = [label_in(concept, language).language for concept in concepts]
-    asked = language.casefold()
+    wanted = language.casefold()
     notes = []
-    if missing := sum(asked.partition("-")[0] != got.casefold().partition("-")[0] for got in used):
-        there = ", ".join(languages_of(onto))
+    if missing := sum(wanted.partition("-")[0] != tag.casefold().partition("-")[0] for tag in used):
+        available = ", ".join(languages_of(onto))
         share = f"{missing} of {len(used)} concepts"
-        notes.append(f"no label in {language!r} for {share}: English is shown (there are {there})")
+        notes.append(f"no label in {language!r} for {share}, English is shown (available: {available})")
     for lang in dict.fromkeys(used):
         if lang in onto.header.unreviewed:
             notes.append(f"the labels in {lang!r} have not been reviewed clinically")

@@ -1,4 +1,4 @@
-"""Export of a profile's routing as a single SSSOM table for mapping tools."""
+"""Export the routing of a profile as a single SSSOM table for mapping tools."""
 
 from ecg_ontology.formats.sssom import SNOMED, sssom_text
 from ecg_ontology.formats.turtle import code_namespace, concept_namespace
@@ -13,7 +13,7 @@ _PREFIXES = {
 
 
 def routing_text(onto: Ontology) -> str:
-    """Return the profile's rows of all tables as a single SSSOM table."""
+    """Return the rows of all routing tables in the profile as a single SSSOM table."""
     short = onto.header.iri.rstrip("/#").rpartition("/")[2] or "node"
     metadata = {
         "mapping_set_id": f"{onto.header.iri}/routing/{onto.profile}",
@@ -27,6 +27,6 @@ def routing_text(onto: Ontology) -> str:
 
 
 def _code_prefixes(onto: Ontology) -> dict[str, str]:
-    """Return a namespace next to the ontology's own for each vocabulary of codes or sources."""
+    """Return a namespace, next to the ontology's namespace, for each vocabulary of codes or sources."""
     names = {text.rpartition(":")[0] for row in onto.rows for text in (row.code, row.source)}
     return {name: code_namespace(onto.header.iri, name) for name in sorted(names - {"", *_PREFIXES})}

@@ -1,4 +1,4 @@
-"""Search of concepts by words: labels in all languages, synonyms, text variants, codes."""
+"""Search concepts by words: labels in all languages, synonyms, text variants, codes."""
 
 from collections.abc import Iterable, Iterator
 from enum import StrEnum
@@ -12,7 +12,7 @@ from ecg_ontology.ontology import Ontology
 
 
 class Field(StrEnum):
-    """Kind of a concept's text."""
+    """Kind of a searchable text."""
 
     abbreviation = "abbreviation"
     label = "label"
@@ -26,7 +26,7 @@ class Match(FrozenModel):
     """Text that matches a search.
 
     Attributes:
-        field: kind of text.
+        field: kind of the text.
         text: the original text.
         code: the code, for codes and their labels.
         language: language of the text, or "".
@@ -54,8 +54,7 @@ def search_concepts(onto: Ontology, words: str) -> tuple[Hit, ...]:
     """Return the concepts with a text that contains all words.
 
     Case, accents and hyphens are ignored. A code matches the leaves that it reaches, or its root if it
-    reaches no leaf. The best hits come first: complete texts, then beginnings of words, then letters within
-    words.
+    reaches no leaf. The best hits come first: complete texts, then starts of words, then parts of words.
 
     Args:
         onto: ontology in the profile that routes the codes.
@@ -69,22 +68,22 @@ def search_concepts(onto: Ontology, words: str) -> tuple[Hit, ...]:
     query = fold(words)
     if not query:
         return ()
-    matches_by_place: dict[int | str, list[tuple[int, int, Match]]] = {}
+    matches_by_key: dict[int | str, list[tuple[int, int, Match]]] = {}
     order = list(Field)
-    for place, match in searchable_texts(onto):
+    for key, match in searchable_texts(onto):
         if (fit := _fit(query, fold(match.text))) is not None:
-            matches_by_place.setdefault(place, []).append((fit, order.index(match.field), match))
+            matches_by_key.setdefault(key, []).append((fit, order.index(match.field), match))
     hits = []
-    for place, matches in matches_by_place.items():
+    for key, matches in matches_by_key.items():
         matches.sort(key=itemgetter(0, 1))
-        concept = onto.nodes[place] if isinstance(place, int) else None
+        concept = onto.nodes[key] if isinstance(key, int) else None
         hit = Hit(concept=concept, matches=tuple(match for *_, match in matches))
         hits.append(((matches[0][:2], concept is None, concept.index if concept else 0), hit))
     return tuple(hit for _, hit in sorted(hits, key=itemgetter(0)))
 
 
 def searchable_texts(onto: Ontology) -> Iterator[tuple[int | str, Match]]:
-    """Yield all searchable texts, each with the index of its concept or with an unrouted code."""
+    """Yield the index of a concept, or an unrouted code, with each of its searchable texts."""
     for node in onto.nodes:
         names = [(Field.abbreviation, Name(text=node.abbr)), (Field.label, Name(text=node.label))]
         names += [(Field.label, name) for name in node.translations]
@@ -94,20 +93,20 @@ def searchable_texts(onto: Ontology) -> Iterator[tuple[int | str, Match]]:
             yield node.index, Match(field=field, text=name.text, language=name.language)
     for code in onto.codes:
         route = onto.route(code)
-        places: Iterable[int | str] = route.leaves or route.nodes or (code,)
-        for place in places:
-            yield place, Match(field=Field.code, text=code, code=code)
-            yield place, Match(field=Field.code_label, text=route.label, code=code)
+        keys: Iterable[int | str] = route.leaves or route.nodes or (code,)
+        for key in keys:
+            yield key, Match(field=Field.code, text=code, code=code)
+            yield key, Match(field=Field.code_label, text=route.label, code=code)
             if short := onto.draft.abbreviations.get(code):
-                yield place, Match(field=Field.code_label, text=short, code=code)
+                yield key, Match(field=Field.code_label, text=short, code=code)
     index = {node.iri: node.index for node in onto.nodes}
-    for row in onto.draft.crosswalks:  # without labels: ICD-10 labels often name two findings
+    for row in onto.draft.crosswalks:  # without the labels, because ICD-10 labels often name two findings
         if row.node is not None:
             yield index[row.node], Match(field=Field.code, text=row.code, code=row.code)
 
 
 def _fit(query: str, text: str) -> int | None:
-    """Return 0 if the query equals the text, 1 if words begin with it, 2 if the text contains it, or None."""
+    """Return 0 for the complete text, 1 for starts of words, 2 for parts of words, or `None`."""
     if query == text:
         return 0
     parts, words = text.split(), query.split()
@@ -117,14 +116,14 @@ def _fit(query: str, text: str) -> int | None:
 
 
 def find_concept(onto: Ontology, name: int | str) -> Concept:
-    """Return the concept with an index, abbreviation, label, synonym, text variant or code.
+    """Return the concept with this index, abbreviation, label, synonym, text variant or code.
 
     Args:
         onto: ontology in the profile that routes the codes.
-        name: name to look up.
+        name: index or text to look up.
 
     Raises:
-        UnknownConceptError: no concept matches, or several match. The message lists suggestions.
+        UnknownConceptError: no concept matches, or several concepts match. The message lists suggestions.
 
     Example:
         >>> import ecg_ontology
@@ -145,30 +144,30 @@ def find_concept(onto: Ontology, name: int | str) -> Concept:
     first = [c for c in exact if query in (fold(c.abbr), fold(c.label))] or exact
     if len(first) == 1:
         return first[0]
-    problem = f"no one concept is called {str(name)[:60]!r}"
+    problem = f"{'several concepts match' if first else 'no concept is called'} {str(name)[:60]!r}"
     raise UnknownConceptError(problem, remedy=_advice(onto, str(name), hits))
 
 
 def _full_texts(match: Match) -> tuple[str, ...]:
-    """Return the spellings that match a text completely. Codes also match without their vocabulary."""
+    """Return the queries that match a text completely. Codes also match without their vocabulary."""
     local = (fold(match.text.rpartition(":")[2]),) if match.field is Field.code else ()
     return (fold(match.text), *local)
 
 
 def _advice(onto: Ontology, name: str, hits: tuple[Hit, ...]) -> str:
-    near = [hit.concept for hit in hits if hit.concept is not None] or suggestions(onto, name)
-    if near:
-        return "Did you mean " + ", ".join(f"{c.abbr} ({c.label})" for c in near[:5]) + "?"
+    similar = [hit.concept for hit in hits if hit.concept is not None] or suggestions(onto, name)
+    if similar:
+        return "Did you mean " + ", ".join(f"{c.abbr} ({c.label})" for c in similar[:5]) + "?"
     if onto.route(name).status is Status.unrouted:
-        return f"The code is known and reaches no concept: {'; '.join(onto.route(name).notes)}"
-    return f"`ecgonto search` looks for words, `ecgonto show` lists the {len(onto)} concepts"
+        return f"The code is known but routed to no concept: {'; '.join(onto.route(name).notes)}"
+    return f"`ecgonto search` searches for words, `ecgonto show` lists the {len(onto)} concepts"
 
 
 def suggestions(onto: Ontology, name: str) -> list[Concept]:
     """Return the concepts with an abbreviation, label or synonym similar to `name`."""
     texts: dict[str, Concept] = {}
     for node in onto.nodes:
-        further = (variant.text for variant in (*node.translations, *node.synonyms))
-        for text in (node.abbr, node.label, *further):
+        names = (name.text for name in (*node.translations, *node.synonyms))
+        for text in (node.abbr, node.label, *names):
             texts.setdefault(text, node)
     return list({texts[text].index: texts[text] for text in nearest(name, texts, 5)}.values())
