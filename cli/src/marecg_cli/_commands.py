@@ -77,9 +77,9 @@ def _list_settings(context: typer.Context, requested: bool) -> None:
     rows = [
         (key, default and f"[{default}]", text) for key, default, text in described(context.info_name or "")
     ]
-    wide = [max(len(row[column]) for row in rows) for column in (0, 1)]
+    widths = [max(len(row[column]) for row in rows) for column in (0, 1)]
     for key, default, text in rows:
-        typer.echo(f"{key:<{wide[0]}}  {default:<{wide[1]}}  {text}".rstrip())
+        typer.echo(f"{key:<{widths[0]}}  {default:<{widths[1]}}  {text}".rstrip())
     raise typer.Exit
 
 

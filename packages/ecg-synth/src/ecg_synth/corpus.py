@@ -181,8 +181,8 @@ def _write(folder: Path, draft: _Draft) -> list[str]:
 def _mislabelled(codes: tuple[str, ...], rng: np.random.Generator) -> tuple[str, ...]:
     """Return the codes with a random error: a missing code, an extra code, or a wrong code."""
     foreign = [code for finding in DIAGNOSES.values() for code in finding.codes if code not in codes]
-    gone, added = int(rng.integers(len(codes))), str(rng.choice(foreign))
-    shorter = codes[:gone] + codes[gone + 1 :]
+    removed, added = int(rng.integers(len(codes))), str(rng.choice(foreign))
+    shorter = codes[:removed] + codes[removed + 1 :]
     return (shorter or (added,), (*codes, added), (*shorter, added))[int(rng.integers(3))]
 
 

@@ -37,7 +37,7 @@ def _malformed_code(draft: Draft) -> Iterator[Breach]:
 
 @ROUTING.rule(
     "CCG-E303",
-    "A routed leaf brings its family, and no other",
+    "A code routed to a leaf is routed to its root, and to no other root",
     why='π has "one leaf and its parent root". With a missing or wrong root, families are miscounted.',
     fix="Add a row for the root of the leaf, or remove the row of the wrong root",
 )

@@ -143,9 +143,13 @@ def _of_parts(onto: Ontology, label: str, ranked: list[ConceptMatch], without: s
     concepts = {match.concept.index for match in firsts.values() if match.concept}
     if len(concepts) > 1:
         note = f"names several findings: {', '.join(match.matched for match in firsts.values())}"
-        others = [match for match in ranked if match.concept is None or match.concept.index not in concepts]
+        remaining = [
+            match for match in ranked if match.concept is None or match.concept.index not in concepts
+        ]
         several = sorted(firsts.values(), key=lambda match: -match.score)
-        ranked = [match.model_copy(update={"note": note, "predicate": BROAD}) for match in several] + others
+        ranked = [
+            match.model_copy(update={"note": note, "predicate": BROAD}) for match in several
+        ] + remaining
     if denies(label):
         denied = [match.mention.model_copy(update={"denied": True}) for match in ranked]
         ranked = [

@@ -208,8 +208,10 @@ def _refuse_unsound(draft: Draft, tables: Mapping[str, RoutingFile]) -> None:
 
     def errors(rows: Sequence[RoutingRow], heads: Mapping[str, TableHead]) -> list[Finding]:
         stated = {"mappings": tuple(rows), "tables": dict(heads), "lock": None}  # frozen content may change
-        of_all = findings(draft.model_copy(update=stated))
-        return [f for f in of_all if f.severity is Severity.error and f.id not in (NO_LOCK, OTHER_VERSION)]
+        all_findings = findings(draft.model_copy(update=stated))
+        return [
+            f for f in all_findings if f.severity is Severity.error and f.id not in (NO_LOCK, OTHER_VERSION)
+        ]
 
     if new := errors(after, heads):
         old = {(finding.id, finding.message) for finding in errors(draft.mappings, draft.tables)}

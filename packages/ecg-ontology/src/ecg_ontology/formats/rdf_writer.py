@@ -20,7 +20,7 @@ _VOCABULARY = {
     OWL.Class: (SKOS.Concept, SKOS.ConceptScheme),
     OWL.ObjectProperty: (SKOS.inScheme, SKOS.topConceptOf, SKOS.hasTopConcept, SKOS.broader),
 }
-"""Foreign terms in every graph, by the type that OWL 2 DL requires to be declared."""
+"""OWL type → terms of other vocabularies in every graph. OWL 2 DL requires a declaration of their types."""
 Triple = tuple[rdflib.term.Node, rdflib.term.Node, rdflib.term.Node]
 
 

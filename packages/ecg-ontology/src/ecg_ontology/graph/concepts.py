@@ -33,15 +33,15 @@ class Kind(StrEnum):
     """Kind of an edge. In the graph, an edge of any kind is undirected and has length 1."""
 
     family = "family"
-    """from a leaf to its root"""
+    """Edge from a leaf to its root."""
     subtype_of = "subtypeOf"
-    """from a leaf to a more general leaf (IS_A)"""
+    """Edge from a leaf to a more general leaf (IS_A)."""
     manifestation_of = "manifestationOf"
-    """from a leaf to the condition that it manifests, which isn't IS_A"""
+    """Edge from a sign to the condition that causes it. It isn't IS_A."""
     sibling = "sibling"
-    """between two leaves that co-occur or are opposites"""
+    """Edge between two leaves that co-occur or are opposites."""
     ring = "ring"
-    """between two roots, in the cycle that joins the families"""
+    """Edge between two roots, in the cycle that joins the families."""
 
     @property
     def symmetric(self) -> bool:

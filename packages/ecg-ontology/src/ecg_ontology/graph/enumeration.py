@@ -7,8 +7,7 @@ variants and routing are excluded, so a model stays valid if they are corrected.
 Invalid concepts of a draft are skipped, so the checks can enumerate a faulty draft.
 
 ``enumeration.lock`` freezes these lines. A second hash in the file freezes everything else that determines a
-training
-target: the yielding concepts, and the routes of all codes. Texts and crosswalks are not frozen.
+training target: the yielding concepts, and the routes of all codes. Texts and crosswalks are not frozen.
 """
 
 import hashlib

@@ -152,12 +152,12 @@ class Lexicon:
             return parts
         if stem:
             return (word,)
-        near = [
+        candidates = [
             known.rstrip("*")
             for known in self._words
             if known[0] == word[0] and abs(len(known.rstrip("*")) - len(word)) <= 2 and len(known) >= _LONG
         ]
-        return tuple(get_close_matches(word, near, n=1, cutoff=_LIKENESS)) or (word,)
+        return tuple(get_close_matches(word, candidates, n=1, cutoff=_LIKENESS)) or (word,)
 
     def _whole(self, word: str) -> str:
         """Return the word in the tables that starts with a shortened word, or ""."""
@@ -249,8 +249,8 @@ class Lexicon:
                 found += self._han(word, match.start())
                 continue
             folded = fold(word).replace(" ", "")
-            if text[match.end() : match.end() + 1] == "." and (whole := self.whole(folded)):
-                found.append(Token(whole, word, match.start(), match.end()))
+            if text[match.end() : match.end() + 1] == "." and (full := self.whole(folded)):
+                found.append(Token(full, word, match.start(), match.end()))
                 continue
             for part in self.parts(folded) if folded else ():
                 found.append(Token(part, word, match.start(), match.end()))

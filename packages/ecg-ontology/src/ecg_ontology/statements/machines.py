@@ -66,19 +66,19 @@ def read_statement(onto: Ontology, text: str) -> tuple[Mention, ...]:
     if known is None:
         return read_text(onto, text)
     by_rules = {mention.finding: mention for mention in read_text(onto, text)}
-    return tuple(_mention(onto, text, name, said, by_rules.get(name)) for name, said in known.says)
+    return tuple(_mention(onto, text, name, cue, by_rules.get(name)) for name, cue in known.says)
 
 
-def _mention(onto: Ontology, text: str, name: str, said: str, read: Mention | None) -> Mention:
+def _mention(onto: Ontology, text: str, name: str, cue: str, read: Mention | None) -> Mention:
     finding, concept = resolved(onto, chain_of(name))
-    sure: Certainty = next((certainty for certainty in CERTAINTIES if certainty == said), "certain")
+    sure: Certainty = next((certainty for certainty in CERTAINTIES if certainty == cue), "certain")
     return Mention(
         concept=concept,
         finding=finding,
         text=text,
         certainty=sure,
-        denied=said == "denied",
-        historical=said == "past",
+        denied=cue == "denied",
+        historical=cue == "past",
         incomplete=bool(read and read.incomplete),
         acuity=read.acuity if read else "",
     )
@@ -175,9 +175,9 @@ def statement_report(onto: Ontology, statements: Iterable[tuple[str, str]]) -> S
 
 
 def _use(onto: Ontology, text: str, count: int) -> StatementUse:
-    said = read_statement(onto, text)
-    reader = "table" if fold(text) in known_statements() else "rules" if said else ""
-    return StatementUse(text=text, lines=count, read_by=reader, says=said)
+    mentions = read_statement(onto, text)
+    reader = "table" if fold(text) in known_statements() else "rules" if mentions else ""
+    return StatementUse(text=text, lines=count, read_by=reader, says=mentions)
 
 
 def _lines(uses: Sequence[StatementUse], reader: str) -> int:

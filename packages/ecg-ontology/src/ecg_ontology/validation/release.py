@@ -1,7 +1,8 @@
 """Read a SNOMED CT release of the user: the Snapshot of an RF2 zip or folder.
 
 The files are streamed. Only rows of the requested codes and the pairs of IS_A relations are kept, so a
-release of 1.5 GB needs some tens of megabytes of memory. This package contains no release and downloads none.
+release of 1.5 GB needs some tens of megabytes of memory. This package neither contains nor downloads a
+release.
 """
 
 import csv
@@ -104,8 +105,10 @@ def _from_rf2(
             release.terms[row["conceptId"]].add(row["term"])
     associations = _rows(files["association"], archive, _ASSOCIATION)
     for row in _newest(_rows_of(codes, "referencedComponentId", associations)):
-        if row["active"] == "1" and (how := _REPLACED.get(row["refsetId"])):
-            release.replacements[row["referencedComponentId"]].append(f"{how} {row['targetComponentId']}")
+        if row["active"] == "1" and (relation := _REPLACED.get(row["refsetId"])):
+            release.replacements[row["referencedComponentId"]].append(
+                f"{relation} {row['targetComponentId']}"
+            )
     if files["relationship"]:
         relationships = _rows(files["relationship"], archive, _RELATIONSHIP)
         release.parents = _above(_is_a(relationships, several=len(files["relationship"]) > 1), codes)

@@ -109,7 +109,11 @@ class Measurements(NamedTuple):
     """Longest RR interval in ms."""
 
     def qtc(self, formula: str = "fridericia") -> float | None:
-        """Return QT corrected to 60/min by `fridericia`, `framingham` or `bazett` (too long if fast)."""
+        """Return QT corrected to a rate of 60/min.
+
+        Args:
+            formula: `fridericia`, `framingham` or `bazett`. Bazett's QTc is too long at fast rates.
+        """
         if self.qt is None or not self.rate:
             return None
         rr = 60 / self.rate

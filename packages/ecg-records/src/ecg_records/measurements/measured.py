@@ -49,8 +49,8 @@ def measure(signal_CL: NDArray[np.float32], absent_C: NDArray[np.bool_] | None =
         absent_C: absent leads, which are zero in the signal. Their features are means over the other leads.
     """
     x_CL = signal_CL.astype(np.float64)
-    there = x_CL if x_CL.shape[1] >= LEAST_S * FS else np.zeros((len(LEADS), round(FS)))
-    beats = median_beat.beats(there, range(len(LEADS)))
+    measurable_CL = x_CL if x_CL.shape[1] >= LEAST_S * FS else np.zeros((len(LEADS), round(FS)))
+    beats = median_beat.beats(measurable_CL, range(len(LEADS)))
     ends = None
     if len(beats.peaks_N) >= LEAST_BEATS:
         ends = delineation.delineate(beats.median_KB, beats.rr)

@@ -38,7 +38,7 @@ The slope is relative to the slope of a QRS complex. It is at least 0.19 in synt
 of the beats were missed.
 """
 OFTEN = 0.4
-"""Minimum share of RR intervals with such a slope. In a trigeminy, it is every second interval."""
+"""Minimum share of RR intervals with such a slope that makes the rate doubtful."""
 AFTER_R_S, BEFORE_R_S, TOGETHER_S = 0.42, 0.28, 0.05
 """Slopes are searched from `AFTER_R_S` after R (behind T) to `BEFORE_R_S` before the next R (before P). Leads
 count together if they are steep within `TOGETHER_S`.

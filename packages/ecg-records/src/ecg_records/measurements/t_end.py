@@ -41,8 +41,8 @@ NEAR_MS = 40
 LEADS_NEAR = 0.5
 """Minimum share of leads whose own end of T is similar, among the leads with a visible T wave."""
 LONG_MS, NEARER_MS = 500, 20
-"""QTc (Fridericia) from which the median beat and single beats must agree better, and their maximum
-difference.
+"""Minimum of a long QTc (Fridericia), and maximum difference between median beat and single beats if QTc is
+long.
 
 A true QTc of this length is rare. A false QTc of this length often ends on a P, U or fibrillation wave, whose
 time varies between beats.

@@ -161,8 +161,8 @@ class _SignalFile:
         """Decode `count` samples from number `start` on (https://wfdb.io/spec/signal-files.htm)."""
         packed = {24: 3, 80: 1}.get(self.format)
         if self.format == 212:  # two samples in three bytes
-            odd = start % 2
-            size, offset = (3 * (count + odd) + 1) // 2, self.offset + start // 2 * 3
+            starts_inside = start % 2
+            size, offset = (3 * (count + starts_inside) + 1) // 2, self.offset + start // 2 * 3
         elif packed:
             size, offset = packed * count, self.offset + packed * start
         else:
@@ -182,7 +182,7 @@ class _SignalFile:
             np.concatenate([raw, np.zeros(-len(raw) % 3, np.uint8)]).reshape(-1, 3).T.astype(np.int16)
         )
         pairs = np.stack([low | (both & 0x0F) << 8, high | (both & 0xF0) << 4], axis=1).reshape(-1)
-        d_n = pairs[odd : odd + count]
+        d_n = pairs[starts_inside : starts_inside + count]
         return np.where(d_n > 2047, d_n - 4096, d_n).astype(np.int16)
 
     def _read(self, dtype: np.dtype[Any], count: int, offset: int) -> NDArray[Any]:

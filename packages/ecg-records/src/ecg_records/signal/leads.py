@@ -65,7 +65,7 @@ def signals_as(leads: Mapping[str, str] | Sequence[tuple[str, str]]) -> Iterator
 
 
 def given_leads() -> tuple[tuple[str, str], ...]:
-    """Return the pairs of name and lead of the enclosing `signals_as`."""
+    """Return the names and leads that the enclosing `signals_as` defines."""
     return _GIVEN.get()
 
 
@@ -99,10 +99,10 @@ def read_label(text: str) -> Label | None:
          Label(lead='aVR', negative=True, unit=None), None)
     """
     name = _bare(text)
-    if given := dict(_GIVEN.get()):
+    if leads_by_name := dict(_GIVEN.get()):
         match = _UNIT.fullmatch(name)
         without_unit, unit = (match["name"], match["unit"].strip()) if match else (name, None)
-        if lead := given.get(name.lower()) or given.get(without_unit.lower()):
+        if lead := leads_by_name.get(name.lower()) or leads_by_name.get(without_unit.lower()):
             return Label(lead, unit=unit)
     return _label(name)
 

@@ -281,7 +281,7 @@ def _aligned(x_KL: NDArray[np.float64], shifts: Sequence[int]) -> NDArray[np.flo
 
 
 def _lead(channel: Any) -> str:
-    """Return the lead of a channel, from its code, the meaning of the code, or the label, or ""."""
+    """Return the lead of a channel, or "". The code is tried first, then its meaning, then the label."""
     sources = channel.get("ChannelSourceSequence") or [{}]
     code = _CODE.fullmatch(str(sources[0].get("CodeValue", "")))
     if code and int(code[1]) in BY_NUMBER:
