@@ -48,9 +48,9 @@ def test_an_arrow_column_is_labelled_without_making_strings_of_every_row(records
     [
         ([0, 1], [0, 2], "ids must be from 0 to 0, got 0 to 1"),
         ([-1], [0, 1], "got -1 to"),
-        ([0, 0], [0, 1], "don't cut 2 ids"),
-        ([0, 0], [0, 2, 1, 2], "don't cut"),
-        ([], [], "don't cut 0 ids"),
+        ([0, 0], [0, 1], "offsets must rise from 0 to the number of ids, which is 2"),
+        ([0, 0], [0, 2, 1, 2], "offsets must rise from 0 to the number of ids"),
+        ([], [], "offsets must rise from 0 to the number of ids, which is 0"),
     ],
 )
 def test_ids_and_offsets_that_mean_nothing_are_refused(ids, offsets, message):

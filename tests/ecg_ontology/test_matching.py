@@ -107,7 +107,7 @@ def test_two_findings_of_one_label_are_both_first_and_flagged(onto, label):
 
 def test_what_no_concept_carries_says_so(onto):
     rows = candidate_rows(onto, [NewCode(code="x:1", label="left axis deviation")], "base")
-    assert (rows[0]["node"], rows[0]["note"][:17]) == ("", "known as 39732003")
+    assert (rows[0]["node"], rows[0]["note"][:21]) == ("", "the label of 39732003")
     assert match_label(onto, "fracture of the femur") == ()
 
 

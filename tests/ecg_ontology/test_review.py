@@ -212,7 +212,7 @@ def test_a_file_that_is_no_review_sheet_is_refused_in_one_line(draft, tmp_path, 
 def test_a_sheet_that_may_hold_decisions_is_never_replaced(onto, tmp_path):
     sheet = write_review(tmp_path / "r.tsv", review_rows(onto.draft))
     before = sheet.read_bytes()
-    with pytest.raises(EcgError, match="is there already"):
+    with pytest.raises(EcgError, match="already exists"):
         write_review(sheet, [])
     assert sheet.read_bytes() == before
 

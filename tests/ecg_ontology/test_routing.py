@@ -67,7 +67,7 @@ def test_the_profiles_differ_in_the_four_printed_codes_and_in_those_that_the_cur
 def test_a_doubted_code_is_decided_in_the_profile_curated_with_its_reason(onto, curated, code, nodes):
     assert names(curated, code) == nodes
     assert curated.route(code).notes
-    assert "in doubt" in onto.route(code).notes[-1]
+    assert "disputed" in onto.route(code).notes[-1]
 
 
 def test_the_profile_paper_routes_every_code_as_it_always_did(onto):

@@ -95,7 +95,7 @@ def test_a_name_that_means_several_or_none_says_what_was_perhaps_meant(onto):
         "atrial fibrilation": r"Did you mean AF \(Atrial fibrillation\)",
         "infarct": "Did you mean .*AMI .*InfMI",
         "block": r"Did you mean LBBB([^,]*, ){4}2AVB \([^,]*\)\?$",
-        "39732003": "reaches no concept: the axis",
+        "39732003": "routed to no concept: the axis",
     }.items():
         with pytest.raises(UnknownConceptError, match=message):
             find_concept(onto, name)

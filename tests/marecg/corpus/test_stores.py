@@ -152,7 +152,7 @@ def test_an_interrupted_upload_says_so_and_the_same_command_ends_it(memory, corp
     source = corpus_folder.parent / "wfdb"
     with monkeypatch.context() as patch:
         refusing(patch, "put_file", ConnectionError("reset"), after=1)
-        with pytest.raises(OutputError, match=r"can't be reached \(reset\).*the same command sends them"):
+        with pytest.raises(OutputError, match=r"can't be reached \(reset\).*the same command uploads them"):
             prepare([source], f"{memory}/corpus", jobs=1)
     store, root = fsspec.url_to_fs(f"{memory}/corpus")
     assert not store.exists(f"{root}/corpus.json")
@@ -179,7 +179,7 @@ def test_other_things_at_the_address_are_not_touched(memory, corpus_folder):
     [
         (PermissionError("Forbidden"), r"access is denied \(Forbidden\). Check the credentials"),
         (type("NoCredentialsError", (Exception,), {})("Unable to locate"), "access is denied"),
-        (OSError(28, "No space left on device"), "too little space for a copy.*ECG_RECORDS_CACHE"),
+        (OSError(28, "No space left on device"), "the disk is too full for a copy.*ECG_RECORDS_CACHE"),
         (ConnectionError("reset"), "can't be reached"),
     ],
 )
