@@ -39,7 +39,7 @@ def test_a_code_is_added_by_the_name_of_its_concept(folder):
     assert call("review", *arguments)[0] == 0
     assert ecg_ontology.load(folder).route("icd10:I48.0").label == label
     code, _, err = call("review", *arguments)
-    assert (code, "routed to AF already" in err) == (3, True)
+    assert (code, "is already routed to AF" in err) == (3, True)
 
 
 def test_candidates_are_written_and_nothing_is_applied(folder, tmp_path):

@@ -26,7 +26,7 @@ def test_recipes_show_every_value_with_its_source():
     lines = printed("recipes", "c3").splitlines()
     [sigma] = [line for line in lines if "gscl.sigma" in line]
     assert "paper, Tree-Distance Matrix" in sigma
-    [own, rest] = [number for number, line in enumerate(lines) if "in c1" in line]
+    own, rest = (lines.index(title) for title in ("Different from c1", "Same as in c1"))
     assert own < lines.index(sigma) < rest, "what is other than in c1 comes first"
 
 

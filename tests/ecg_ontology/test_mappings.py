@@ -70,7 +70,7 @@ FAULTS = {
     ),
     "other concept's label": (
         *("CCG-E312", ROW | {"subject_label": "chronic Obstruction"}),
-        "is an exactMatch of Asthma, but is named like COPD",
+        "is an exactMatch of Asthma, but has the name of COPD",
     ),
     "no common word": ("CCG-W314", {**ROW, "subject_label": "fracture"}, "shares no word with Asthma"),
 }

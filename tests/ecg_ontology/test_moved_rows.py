@@ -103,7 +103,7 @@ def test_the_base_row_of_a_code_that_curators_decided_is_judged_as_well(apply, r
     """Under the profile paper it supervises."""
     rows = reviewed(code)
     changed = rows[0] | {"node": "LBBB", "node_label": "", "predicate": "skos:closeMatch"} | ADDED
-    with pytest.raises(SourceError, match=rf"{code} .* routed to LBBB, Conduction, and {says}.*CCG-E501"):
+    with pytest.raises(SourceError, match=rf"{code} .* routed to LBBB, Conduction, but {says}.*CCG-E501"):
         apply([*(row | REMOVED for row in rows), changed], code)
 
 

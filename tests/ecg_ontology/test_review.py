@@ -109,11 +109,11 @@ def test_a_sheet_without_a_decision_changes_nothing(apply, folder, sources):
         ({"decision": "", "predicate": "skos:closeMatch"}, "was edited, but the decision is empty"),
         ({"decision": "keep", "comment": "new"}, "was edited, but the decision is keep"),
         ({"decision": "change", "comment": "two\nlines"}, "line break"),
-        ({"decision": "add"}, "routed to AF already"),
+        ({"decision": "add"}, "is already routed to AF"),
         ({"decision": "remove", "node": "AFL"}, "the table base has no row of 164889003 with this node"),
         (
             {"decision": "add", "node": "AFL", "label": "sinus rhythm", "state": ""},
-            "is 'atrial fibrillation' in the table",
+            "must have the label 'atrial fibrillation' of the table base",
         ),
         ({"decision": "add", "node": "Heart", "state": ""}, "no concept has the abbreviation 'Heart'"),
         (
