@@ -96,7 +96,7 @@ def test_signals_of_other_names_are_predicted_and_embedded_as_the_leads_named(pl
     assert invoke(*words, other)[0] == 3
     code, text, error = invoke(*words, other, *named)
     assert (code, text) == (0, invoke(*words, usual)[1])
-    assert "mlii as II, cm5 as V5" in error
+    assert "MLII as II, CM5 as V5" in error
     vectors = []
     for record, options in ((other, (*named, "--jobs", 2)), (usual, ())):
         out = tmp_path / f"{record.parent.name}.npz"

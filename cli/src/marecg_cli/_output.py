@@ -225,15 +225,15 @@ def _exit_code(error: BaseException) -> int:
     if isinstance(error, StoppedError):
         problem(str(error))
         return 130 if error.signal == signal.SIGINT else 143
-    text = str(error) if isinstance(error, EcgError) else _not_installed(error) or _system_error(error)
-    if text is None:
+    reason = str(error) if isinstance(error, EcgError) else _not_installed(error) or _system_error(error)
+    if reason is None:
         raise error
     if isinstance(error, UnknownSettingError):
         from marecg_cli._settings import owners
 
-        text += owners(error.setting)
+        reason += owners(error.setting)
     logger.debug("traceback", exc_info=error)
-    problem(f"error: {text}")
+    problem(f"error: {reason}")
     return EXIT_USAGE if isinstance(error, UsageError) else EXIT_UNREADABLE
 
 

@@ -7,7 +7,7 @@ a single folder, or into `TrainingSet1` to `TrainingSet3`, of which the third co
 
 `cinc2021` reads the CinC Challenges' copy with WFDB headers. `recordings` finds both layouts.
 
-Shapes: C leads, L samples.
+Shapes: K leads as found, C leads, L samples.
 """
 
 from collections.abc import Iterator
