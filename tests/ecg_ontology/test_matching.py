@@ -128,7 +128,7 @@ def test_a_retired_concept_is_marked_and_not_proposed(onto):
 def test_a_code_of_two_labels_is_refused(onto, tmp_path):
     path = Path(tmp_path) / "codes.csv"
     path.write_text("code,label\nicd10:I48,AF\nICD10:I48,AFL\n", encoding="utf-8")
-    with pytest.raises(InputError, match=r"icd10:I48 is 'AF' in .*:2 and 'AFL' here"):
+    with pytest.raises(InputError, match=r"icd10:I48 must have one label, got 'AFL', and 'AF' in .*:2"):
         read_new_codes(path, onto)
 
 
