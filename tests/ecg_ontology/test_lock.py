@@ -153,7 +153,7 @@ def test_a_table_that_is_called_otherwise_is_named(folder, name):
     (folder / "routing.scp.sssom.tsv").rename(folder / name)
     findings = ecg_ontology.validate(folder)
     assert [f.where for f in findings if f.id == "CCG-W315"] == [name]
-    assert "scp: scp:WPW skos:exactMatch WPW is gone" in [f.message for f in findings]
+    assert "scp: scp:WPW skos:exactMatch WPW was removed" in [f.message for f in findings]
 
 
 def test_the_version_s_two_statements_agree(folder):
