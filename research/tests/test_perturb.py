@@ -25,7 +25,7 @@ CONTROLS = {
 
 ERRORS = {
     "shuffle": {
-        ("CCG-E312", "scp:NORM", "(normal ECG) is a broadMatch of NSR, but is named like Normal"),
+        ("CCG-E312", "scp:NORM", "(normal ECG) is a broadMatch of NSR, but has the name of Normal"),
         ("CCG-E501", "scp:NORM", "NSR, Ischemic, but its label names only the family Normal"),
     },
     "shuffle again": {
