@@ -23,7 +23,7 @@ def test_recipes_show_every_value_with_its_source():
     assert {"c1", "c2p", "c2", "c3", "tiny"} <= set(shown["recipes"])
     assert shown["recipes"]["c3"]["msps"]["lambda_rhythm"] == 0.2
     assert shown["sources"]["msps.lambda_rhythm"] == "paper, Notation values"
-    lines = printed("recipes", "c3").splitlines()
+    lines = [line.strip() for line in printed("recipes", "c3").splitlines()]
     [sigma] = [line for line in lines if "gscl.sigma" in line]
     assert "paper, Tree-Distance Matrix" in sigma
     own, rest = (lines.index(title) for title in ("Different from c1", "Same as in c1"))

@@ -43,7 +43,7 @@ def test_a_subtype_s_name_may_go_to_the_wider_leaf_by_broad_match_alone(onto):
 
 @pytest.mark.parametrize("predicate", ["", *(f"skos:{each}" for each in PREDICATES)])
 def test_no_decision_adds_a_code_under_another_s_name(folder, predicate):
-    with pytest.raises(SourceError, match=r"names AFL.*CCG-E312"):
+    with pytest.raises(SourceError, match=r"has the name of AFL.*CCG-E312"):
         apply_decisions(folder, [decision(predicate=predicate)])
 
 
