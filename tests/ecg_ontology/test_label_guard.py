@@ -23,7 +23,7 @@ HARMFUL = [
     ("完全性左束支传导阻滞", "RBBB", "LBBB"),
     ("history of atrial flutter", "AFL", "historical"),
     ("bundle branch block", "LBBB", "only the family Conduction"),
-    ("left axis deviation", "LAFB", "no concept"),
+    ("left axis deviation", "LAFB", "without a concept"),
     ("non-ST-elevation MI", "STE", "AMI"),
     ("sinus rhythm without PVCs", "PVC", "NSR"),
 ]
