@@ -118,7 +118,7 @@ def test_a_folder_with_two_graphs_or_none_is_refused(folder, tmp_path):
     with pytest.raises(SourceError, match=r"cardiac\.ttl, second\.ttl"):
         ecg_ontology.load(folder)
     (tmp_path / "empty").mkdir()
-    with pytest.raises(SourceError, match="holds none"):
+    with pytest.raises(SourceError, match="must have one graph, got none"):
         ecg_ontology.load(tmp_path / "empty")
 
 
