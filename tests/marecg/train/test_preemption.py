@@ -76,6 +76,22 @@ def test_a_signal_to_another_process_of_the_run_ends_this_one_too(pretrain, unbr
     assert files(tmp_path / "run") == files(unbroken)
 
 
+def test_a_signal_during_the_exchange_of_signals_ends_the_run_a_step_later(pretrain, tmp_path, monkeypatch):
+    exchanged = []
+
+    def reduce(self: Any, tensor: torch.Tensor, *args: Any, reduce_op: str = "mean") -> torch.Tensor:
+        if reduce_op == "max":
+            exchanged.append(int(tensor))
+            if len(exchanged) == 1:
+                signal.raise_signal(signal.SIGTERM)
+        return tensor
+
+    monkeypatch.setattr(SingleDeviceStrategy, "reduce", reduce)
+    with pytest.raises(StoppedError, match="stopped at step 2"):
+        pretrain(tmp_path / "run")
+    assert exchanged == [0, signal.SIGTERM]
+
+
 def test_a_signal_that_is_ignored_stays_so(pretrain, unbroken, tmp_path, at_step):
     before = signal.signal(signal.SIGINT, signal.SIG_IGN)
     try:

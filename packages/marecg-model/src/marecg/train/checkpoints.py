@@ -62,9 +62,12 @@ class Checkpoints(AfterStep, Checkpoint):
         self.writing.raise_failure()
         step = trainer.global_step
         # A signal to any rank must stop all ranks. Otherwise, other ranks would take the run for complete.
-        number = torch.tensor(self.preemption.signal or 0, device=trainer.strategy.root_device)
-        self.preemption.signal = int(trainer.strategy.reduce(number, reduce_op="max")) or None
-        stop = self.preemption.signal is not None
+        # A signal that arrives during the exchange stays for the next step.
+        received = torch.tensor(self.preemption.signal or 0, device=trainer.strategy.root_device)
+        agreed = int(trainer.strategy.reduce(received, reduce_op="max"))
+        stop = agreed != 0
+        if stop:
+            self.preemption.signal = agreed
         if step % self.every == 0 or step == module.total_steps or stop:
             # Every rank takes part in collecting the state. Only rank 0 writes.
             trainer.save_checkpoint(self.run / "checkpoints" / f"step-{step:08d}.ckpt", weights_only=False)
