@@ -100,7 +100,7 @@ def test_labels_of_a_hundred_records_adapt_the_answers_to_another_hospital(recor
     ("text", "problem"),
     [
         ("record,AF\nr1,1", "no calibrated concept 'AF'"),
-        ("record,LBBB\nx1,1", "names no predicted record"),
+        ("record,LBBB\nx1,1", "must name a predicted record, got none"),
         ("record,LBBB\nr1,1\nr1.hea,1", "one row per record, got several rows for 'r1'"),
         ("record,LBBB\nr1,2", "got '2' in line 2, column LBBB"),
     ],

@@ -74,7 +74,7 @@ def test_a_folder_of_embeddings_is_matched_by_source_name_and_what_the_world_cal
     ("records", "values", "problem"),
     [
         (["x", "y"], [[1.0], [2.0]], "has none of the task's 3 recordings"),
-        (["a", "a"], [[1.0], [2.0]], "must have each recording once, got a or another one twice"),
+        (["a", "a"], [[1.0], [2.0]], "must have each recording once, got a or another recording twice"),
         (["a", "b"], [[1.0], [np.nan]], "rhythm must be finite, got nan"),
     ],
 )

@@ -4,7 +4,7 @@ A share of q isn't a probability. `marecg.use.fit_answers` calibrates shares on 
 becomes the probability that a record has this finding. A family's total share becomes the probability that a
 record has any finding of the family (docs/answers.md).
 
-Shapes: B records, N concepts.
+Shapes: B records, M labelled records, N concepts.
 """
 
 import logging
@@ -89,7 +89,7 @@ class Answers(Settings):
         rows = table.index.map(row_of)
         if not rows.notna().any():
             remedy = "Name records as the column record or identity of the predicted table does"
-            raise InputError("names no predicted record", where=labels, remedy=remedy)
+            raise InputError("must name a predicted record, got none", where=labels, remedy=remedy)
         if missing := int(rows.isna().sum()):
             logger.warning("%s: %d of %d records were not predicted", labels, missing, len(table))
         logit_MN = logits(onto, q_BN[rows[rows.notna()].astype(int)])

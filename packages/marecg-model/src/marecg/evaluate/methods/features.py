@@ -259,7 +259,8 @@ def _of_embeddings(folder: Path, recordings: Recordings) -> FeatureTable:
         matched = [position for position, row in enumerate(found) if row is not None]
         rows = [row for row in found if row is not None]
         if len({*rows} & absent) < len(rows):
-            problem = f"must have each recording once, got {recordings.ids[rows[0]]} or another one twice"
+            named = recordings.ids[rows[0]]
+            problem = f"must have each recording once, got {named} or another recording twice"
             raise InputError(problem, where=folder, remedy="Embed each recording only once")
         absent -= {*rows}
         x_BF = vectors(block, next((name for name in READOUTS if name in block.schema.names), "rhythm"))
