@@ -92,7 +92,7 @@ def _refuse_bomb(
 def refuse_zip_bomb(archive: ZipFile, where: object, remedy: str) -> None:
     """Raise `InputError` if an archive would unpack to more than `EXPANSION` and `EXPANDED_BYTES` allow.
 
-    The sizes are the sizes that the archive states for its members.
+    The sizes are read from the archive's directory.
     """
     members = archive.infolist()
     packed = sum(member.compress_size for member in members)

@@ -41,7 +41,7 @@ def compatible(names: Sequence[str], other: str) -> bool:
 
 
 def rhythm_of(names: Sequence[str]) -> Rhythm:
-    """Return the joint rhythm of findings. Parts that no finding sets are those of a healthy heart."""
+    """Return the joint rhythm of findings. A part that no finding sets is as in a healthy heart."""
     parts = {
         part: value
         for name in names

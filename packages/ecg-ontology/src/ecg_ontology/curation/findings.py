@@ -23,7 +23,7 @@ CONTRADICTED = "CCG-E501"
 
 @dataclass(frozen=True)
 class Compared:
-    """Subject of the rules in this chapter: a draft without errors in its structure."""
+    """Draft that the rules in this module check. Its structure has no errors."""
 
     draft: Draft
 

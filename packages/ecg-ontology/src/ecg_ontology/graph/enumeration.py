@@ -23,8 +23,8 @@ _SAME = Concept.model_fields.keys() & DraftConcept.model_fields.keys() - {"index
 """Fields that are equal in a concept and its draft."""
 _HEAD = """\
 # What a version froze. `ecgonto build --new-version` writes this file; never edit it.
-# sha256 is that of its node and edge lines: grep -E '^(node|edge)' enumeration.lock | sha256sum
-# routing is that of the others: grep -E '^(yields|route)\t' enumeration.lock | sha256sum
+# sha256 is the hash of the node and edge lines: grep -E '^(node|edge)' enumeration.lock | sha256sum
+# routing is the hash of the other lines: grep -E '^(yields|route)\t' enumeration.lock | sha256sum
 """
 _RESTORE = "Restore it from version control"
 _ONCE = ("version", "sha256", "routing")

@@ -19,7 +19,7 @@ _STOP_WORDS = frozenset(
 
 @dataclass(frozen=True)
 class Reviewed:
-    """Subject of the rules in this chapter: an ontology, and what a release contains about its codes."""
+    """Input of the rules in this module: an ontology, and the content of a release about its codes."""
 
     onto: Ontology
     release: Release

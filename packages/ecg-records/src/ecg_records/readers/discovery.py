@@ -81,8 +81,8 @@ def find(
 ) -> list[Candidate]:
     """Find all records of folders and files without duplicates, ordered by folder and path.
 
-    A folder that belongs to one of `readers` is searched by this reader. All other WFDB headers are read like
-    the records of the CinC Challenges. Clinical files are recognised by their ending or content.
+    A folder that a reader in `readers()` recognises is searched by that reader. All other WFDB headers are
+    read like the records of the CinC Challenges. Clinical files are recognised by their ending or content.
 
     Args:
         roots: Folders and files to search.
@@ -287,7 +287,7 @@ def _arrays_among(names: Iterable[str], files: Iterable[str]) -> list[str]:
 
 
 def _clinical(root: Path, files: Iterable[Path]) -> list[Candidate]:
-    """Return candidates for the clinical files among `files`. Their source is that of a WFDB header there."""
+    """Return candidates for the clinical files among `files`, with the same source as WFDB headers there."""
     formats = [(file, reader) for file in files if (reader := format_of(file)) is not None]
     return [Candidate(root, file, collection(file, root), reader) for file, reader in formats]
 

@@ -11,7 +11,7 @@ SEVERAL = "*"
 
 
 def offered(group: str, only: str | None = None) -> Iterator[tuple[str, Any]]:
-    """Yield the name and object of each entry point in a group, or only those named `only`.
+    """Yield the name and object of each entry point in a group, or only of the entry point `only`.
 
     Raises `UsageError` if an entry point can't be loaded.
     """

@@ -47,7 +47,7 @@ def published_as(name: str, source: str) -> str | None:
 
 
 def dataset_of(who: str) -> str:
-    """Return the data set of an identity, or ""."""
+    """Return the data set in the result of `identity`, or "" if it has no data set."""
     return who.rpartition("/")[0]
 
 

@@ -138,10 +138,10 @@ def fit_logistic(
 
 
 def cross_fitted(logits_SMK: Floats, y_MK: NDArray[np.floating], weight_MK: Floats) -> Floats:
-    """Return logits [M, K] of validation records whose strength was chosen on other validation records.
+    """Return the logits [M, K] of the validation records, with regularisation chosen by cross-validation.
 
-    For each of `PARTS` parts, the strengths are chosen on the other parts. If strengths were chosen on the
-    same records, a calibration fitted on the logits would be biased.
+    The validation records are split into `PARTS` parts. The strengths for a part are chosen on the other
+    parts. Otherwise, a calibration fitted on the logits would be biased.
     """
     part_M = np.random.default_rng(0).permutation(len(y_MK)) % PARTS
     crossed_MK = np.empty(y_MK.shape)
@@ -187,7 +187,7 @@ def fit_views(
         val_y: validation labels.
         val_weight: weights of the validation labels.
         views: columns of each view. Each column must be in at least one view.
-        part_W: factors for `fit_logistic`.
+        part_W: factors of the standardised columns, as in `fit_logistic`.
         fitted: cache of fits by columns and factors, to which new fits are added. It is valid only for the
             same records and labels.
     """

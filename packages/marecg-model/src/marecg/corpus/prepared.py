@@ -165,9 +165,9 @@ class Corpus:
         return self._ontology
 
     def torch(self, labels: "ArrayLike | str | None" = "leaves") -> "RecordDataset":
-        """Return a map-style dataset of torch, whose items are `datasets.Sample`s.
+        """Return a map-style PyTorch dataset with items of type `datasets.Sample`.
 
-        A `DataLoader` makes batches for `MarEcg.forward` from it. Signals are in mV at `config.fs`.
+        A `DataLoader` collates the items to batches for `MarEcg.forward`. Signals are in mV at `config.fs`.
 
         Args:
             labels: What to use as labels. `leaves` uses y as float32 [N]. `primary` uses c* as int64. An

@@ -39,7 +39,7 @@ def readout_windows(
 ) -> Iterator[ReadoutWindow]:
     """Yield the windows of recordings (`windows.tta_windows`) with the inputs that a readout needs.
 
-    R-peaks are detected once per window, not again in its shifted readings.
+    R-peaks are detected once per window. The shifted copies of the window reuse them.
     """
     if readout not in ("beats", "full"):
         for ecg in recordings:
@@ -61,7 +61,7 @@ def _measured(ecg: Recording, window: Window, config: ModelConfig) -> NDArray[np
     """Return the measurements that belong to a window, or None if it has none.
 
     A recording is measured as a whole, and its measurements belong to its last window. A long recording is
-    measured window by window. Shifted readings of a window aren't measured.
+    measured window by window. Shifted copies of a window aren't measured.
     """
     from ecg_records.measurements import measured  # noqa: PLC0415 (few readouts measure)
     from ecg_records.measurements.median_beat import FS  # noqa: PLC0415

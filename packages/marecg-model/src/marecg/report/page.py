@@ -33,7 +33,7 @@ class Figure:
     Attributes:
         name: name of the picture files, without number and suffix.
         notes: text below each picture.
-        kind: classes of page.css. A figure with `wide-only` or `narrow-only` is hidden in other windows.
+        kind: CSS classes in page.css. A figure with `wide-only` or `narrow-only` is hidden in other windows.
         aside: HTML next to the pictures.
     """
 
@@ -83,7 +83,7 @@ def page(
         sections: sections with distinct titles, because ids are made from the titles.
         language: language of the page.
         contents: heading of the table of contents.
-        kind: class of page.css. With `record`, the page is printed on a single sheet.
+        kind: CSS class in page.css. With `record`, the page is printed on a single sheet.
     """
     return TEMPLATES.get_template("page.html.j2").render(
         title=title,

@@ -55,7 +55,7 @@ def _age(age: float | None, say: Texts) -> str:
 
 
 def electrode_quality(suspected: Doubts, shown: Shown, say: Texts) -> tuple[str, str]:
-    """Return sentences on electrode faults, mended leads and the reader's notes, and their class of page.css.
+    """Return sentences on electrode faults, repaired leads and notes on the file, and their CSS class.
 
     Without leads I and V6, swapped arm electrodes can't be detected.
     """

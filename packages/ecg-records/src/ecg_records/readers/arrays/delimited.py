@@ -72,7 +72,7 @@ class Form(NamedTuple):
 
 
 def form_of(path: Path) -> Form | None:
-    """Detect the form of a text file of signals. Returns None if the first two lines don't fit signals."""
+    """Detect the form of a text file of signals, from the first two lines. Returns None for other texts."""
     try:
         with path.open(encoding="utf-8-sig", errors="replace") as file:  # headings may contain µ in Latin-1
             first, second = (file.readline(LONGEST_LINE).rstrip("\r\n") for _ in range(2))

@@ -111,16 +111,16 @@ def summarise(
     resamples: int = RESAMPLES,
     rotation_M: Rotations = None,
 ) -> tuple[Cell, ...]:
-    """Summarise the trials of each method in a cell per fraction.
+    """Summarise trials. Each method has a cell per fraction of the training records.
 
     Args:
         trials: trials of each method.
         dimensions: number of features of each method.
         y_MK: labels of the test records.
         classes: names of the classes.
-        reference: method that other methods are compared with. Its cells are the first.
+        reference: method that other methods are compared with. Its cells come first.
         resamples: number of resamples for intervals.
-        rotation_M: rotation in which each record was tested.
+        rotation_M: rotation of the folds in which each record was tested.
     """
     cells: list[Cell] = []
     resampled: dict[float, tuple[float, Floats]] = {}
