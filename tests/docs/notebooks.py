@@ -88,7 +88,7 @@ def page(path: Path) -> tuple[str, dict[str, bytes]]:
                 parts.append(f"![Output of the cell above]({name})")
             else:
                 parts.append(f"```text\n{(each.get('text') or data['text/plain']).rstrip()}\n```")
-    link = f"[Download this notebook]({path.name}). The project's tests run it and compare the output."
+    link = f"[Download this notebook]({path.name})."
     return "\n\n".join([parts[0], link, *parts[1:]]) + "\n", pictures
 
 
