@@ -13,6 +13,7 @@ import torch
 from pydantic import ValidationError
 from tests.made_records import make_record
 
+from ecg_base import file_sha256
 from marecg.base.numbers import refuse_impossible
 from marecg.classify.calibration import Calibration
 from marecg.classify.classifier_folder import Description
@@ -60,7 +61,7 @@ def prepared(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def _forged(folder: Path, source: Path, change: dict[str, object]) -> Path:
-    """A corpus whose second row says something else."""
+    """A corpus whose second row says something else, with the index's hash of a forger."""
     rows = index.of(source)
     changed = rows.to_pylist()
     changed[1].update(change)
@@ -69,6 +70,9 @@ def _forged(folder: Path, source: Path, change: dict[str, object]) -> Path:
         (folder / path.name).symlink_to(path)
     (folder / index.FILE).unlink()
     pq.write_table(pa.Table.from_pylist(changed, schema=rows.schema), folder / index.FILE)
+    about = json.loads((source / "corpus.json").read_text()) | {index.HASH: file_sha256(folder / index.FILE)}
+    (folder / "corpus.json").unlink()
+    (folder / "corpus.json").write_text(json.dumps(about))
     return folder
 
 

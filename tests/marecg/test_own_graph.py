@@ -90,7 +90,9 @@ def test_a_run_has_as_many_concepts_as_its_corpus(cardiac, micro):
 
 
 def test_no_run_goes_on_or_begins_with_weights_of_another_graph(cardiac, corpus_folder, micro, tmp_path):
-    with pytest.raises(CheckpointError, match="another enumeration: - node 40 Leaf LAxis"):
+    with pytest.raises(
+        CheckpointError, match="another enumeration of concepts than the corpus: - node 40 Leaf LAxis"
+    ):
         train(override(micro, ["train.max_steps=2"]), corpus_folder, cardiac / "run")
     with pytest.raises(CheckpointError, match=r"another enumeration: .*node 40 Leaf LAxis"):
         train(micro, corpus_folder, tmp_path / "run", start=cardiac / "run")
