@@ -117,7 +117,7 @@ def read_code_table(
                 record_codes.update(dict.fromkeys(translate(text)))
         stated_patient = cell_text(patient[0]) if patient else ""
         if stated_patient and patients.setdefault(name, stated_patient) != stated_patient:
-            problem = f"record {name} must have one patient, got {stated_patient!r} and {patients[name]!r}"
+            problem = f"record {name} must have one patient, got a second patient"
             raise InputError(problem, where=f"{path}, {place}", remedy="Correct the patient of the record")
     if mapped is not None and stated_codes and not any(mapped.of(names_of.get(c, c)) for c in stated_codes):
         logger.warning("%s: no row matches any of the %d codes of %s", mapping, len(stated_codes), path)
