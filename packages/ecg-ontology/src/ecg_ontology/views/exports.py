@@ -53,8 +53,8 @@ def export(onto: Ontology, out: str | Path, language: str = "en") -> Path:
     Args:
         onto: ontology in the profile to write.
         out: path with a suffix from the table.
-        language: language of the labels on the page. Missing translations are in English. Other formats
-            contain all languages.
+        language: language of the labels on the page. Missing translations are in English. The bundle and
+            the graph contain all languages.
 
     Returns:
         The path that was written.
@@ -80,7 +80,7 @@ def export(onto: Ontology, out: str | Path, language: str = "en") -> Path:
         return write_page(onto, out, language)
     if language != "en":
         remedy = "Omit the language, or write .html"
-        raise UsageError(f"the format {form} always contains all languages", where=out, remedy=remedy)
+        raise UsageError(f"a language needs the format .html, got {form}", where=out, remedy=remedy)
     if form in PICTURES:
         from ecg_ontology.views.draw import draw_graph
 
