@@ -54,6 +54,11 @@ REFUSED = [
     (f"predict P/run one.csv --fs 250 {LEADS} --out file/q.csv", 3, "cannot be written"),
     (f"predict P/run one.csv --fs 250 {LEADS} --out one.csv", 2, "is an input"),
     (f"predict P/run one.csv --fs 250 {LEADS} --out s3://bucket/q.csv", 2, "s3:"),
+    (
+        "predict P/run P/wfdb --every 5s --set calibrate=labels.csv",
+        2,
+        "calibrate can't be combined with --every",
+    ),
     ("probe P/run --task labels.csv --root P/corpus --out x --card", 2, "can't be combined with --out"),
     ("export P/run --to torch --out x.onnx", 2, "--out must end in .pt2 with --to torch, got .onnx"),
     (

@@ -168,10 +168,12 @@ def predict(
 
     if step is not None and is_classifier(run):
         raise UsageError("--every needs an encoder, got a classifier")
+    if step is not None and labels is not None:
+        raise UsageError("calibrate can't be combined with --every")
     with signals_as(parse_leads(leads)):
         records = Inputs([record], layout, step)
         single = out is None and len(records if step is None else Inputs([record], layout)) == 1
-    if labels is not None and (single or step is not None):
+    if labels is not None and single:
         raise UsageError("calibrate needs several records", remedy="Give the folder of the labelled records")
     if out is not None:
         done = predict_into(run, records, out, risk, labels)
