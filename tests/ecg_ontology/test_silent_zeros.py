@@ -32,9 +32,9 @@ def test_strict_refuses_what_routes_nowhere_and_the_default_counts_it(onto, capl
 @pytest.mark.parametrize(
     ("record", "problem"),
     [
-        (["164889003,426783006"], "got 2 codes in"),
-        (["scp:NORM scp:SR"], "got 2 codes in"),
-        ({"NORM": 100.0}, r"got the dictionary .*such as \['scp:NORM'\]"),
+        (["164889003,426783006"], "a string must be a single code, got 2 codes in"),
+        (["scp:NORM scp:SR"], "a string must be a single code, got 2 codes in"),
+        ({"NORM": 100.0}, r"must be a list of codes, got the dictionary .*such as \['scp:NORM'\]"),
         ([164889003.0], "a code must be text"),
         ([1 << 128], "a code must have at most .* bits, got 129"),
         ([10**5000], "a code must have at most"),
