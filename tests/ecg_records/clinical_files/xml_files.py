@@ -83,6 +83,7 @@ def muse(
     unit="MICROVOLTS",
     bytes_kept=None,
     late="",
+    sample_bytes=2,
 ):
     rows = []
     for lead in leads:
@@ -91,7 +92,7 @@ def muse(
             f"<LeadData><LeadSampleCountTotal>{x_CL.shape[1]}</LeadSampleCountTotal>"
             f"<LeadAmplitudeUnitsPerBit>{ecg.STEP_UV}</LeadAmplitudeUnitsPerBit>"
             f"<LeadAmplitudeUnits>{unit}</LeadAmplitudeUnits><LeadID>{lead}</LeadID>"
-            f"<LeadSampleSize>2</LeadSampleSize>"
+            f"<LeadSampleSize>{sample_bytes}</LeadSampleSize>"
             f"<LeadOffsetFirstSample>{100 * (lead == late)}</LeadOffsetFirstSample>"
             f"<WaveFormData>\n{base64.encodebytes(content).decode()}</WaveFormData></LeadData>"
         )

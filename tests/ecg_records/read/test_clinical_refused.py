@@ -31,6 +31,7 @@ SPOILT = [
     ("e.edf", {"unit": "degC"}, "units", "must be in volts"),
     ("e.edf", {"other_rate": "V3"}, "sampling-rate", "250 and 500 Hz"),
     ("m.xml", {"late": "V2"}, "shape", "must begin at the same time"),
+    ("m.xml", {"sample_bytes": 4}, "format", "samples of lead I must have 2 bytes, got 4"),
     ("s.scp", {"flags": 1}, "format", "a reference beat: convert it"),
     ("s.scp", {"bimodal": 1}, "format", "two sampling rates"),
     ("s.scp", {"tables": 1}, "format", "its own Huffman tables"),

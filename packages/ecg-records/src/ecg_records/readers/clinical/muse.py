@@ -151,8 +151,10 @@ def _day(text: str) -> str | None:
 
 def _millivolts(lead: Element) -> NDArray[np.float64]:
     name = _text(lead, "LeadID")
-    if (_text(lead, "LeadSampleSize") or SAMPLE_BYTES) != SAMPLE_BYTES:
-        raise RecordError(Reason.signal_format, f"samples of lead {name} must have 16 bits")
+    size = _text(lead, "LeadSampleSize") or SAMPLE_BYTES
+    if size != SAMPLE_BYTES:
+        problem = f"samples of lead {name} must have {SAMPLE_BYTES} bytes, got {size[:20]}"
+        raise RecordError(Reason.signal_format, problem)
     unit = _text(lead, "LeadAmplitudeUnits").upper()
     step = finite_gain(_text(lead, "LeadAmplitudeUnitsPerBit")) / per_mv(_UNITS.get(unit, unit))
     content = base64.b64decode("".join(_text(lead, "WaveFormData").split()), validate=True)
