@@ -40,7 +40,7 @@ def match(
     """Propose concepts for new codes or for statements.
 
     To accept candidates, write `add` next to them in the sheet, sign, and run `ecgonto review --apply`. For
-    statements, the command prints the share of lines in which it finds concepts.
+    statements, the command prints the share of lines that it reads, and of records with a concept.
 
     Example: ecgonto match new_codes.csv --out candidates.xlsx
     """

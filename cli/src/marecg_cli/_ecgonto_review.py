@@ -107,8 +107,8 @@ def diff(
 ) -> None:
     """Show how a revision of the ontology changes the training targets.
 
-    The text lists at most twenty changed distances. A code counts as unchanged if its leaves and c* stay the
-    same and its target moves by less than .05 in total variation. --format json lists all changes.
+    The text lists at most twenty changed distances. It counts, but doesn't list, codes that keep their leaves
+    and c* and whose target moves by less than .05 in total variation. --format json lists all changes.
 
     Example: ecgonto diff before/ontology ontology --corpus prepared
     """
