@@ -69,8 +69,8 @@ def read_text(onto: Ontology, text: str) -> tuple[Mention, ...]:
 
     If a finding occurs several times, a later denial overrides its presence. Otherwise, the most certain
     occurrence is returned. The languages are English, German, Spanish, French, Italian, Portuguese and Dutch.
-    In Chinese, only present findings are recognised. Statements of devices (GE 12SL, Philips DXL, Veritas)
-    are supported.
+    In Chinese, denial and doubt before a finding are recognised, but not the past. Statements of devices
+    (GE 12SL, Philips DXL, Veritas) are supported.
 
     Args:
         onto: the cardiac concept graph, or an extension of it. For other graphs, the result is ().
