@@ -1,8 +1,7 @@
 """Match the words of reports with a lexicon: words of findings, and cues of denial, doubt and past.
 
 The lexicon consists of packaged tables: words by term and language, and cues by kind and language. A text is
-    folded,
-split into tokens, and matched with the longest phrases in the tables.
+folded, split into tokens, and matched with the longest phrases in the tables.
 """
 
 import re

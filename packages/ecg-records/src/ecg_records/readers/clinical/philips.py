@@ -1,9 +1,9 @@
 """Read Philips XML (`restingecgdata`, versions 1.03 and 1.04).
 
-All leads are stored in a base64 string that is compressed by XLI.
-XLI stores the second differences of each lead, high bytes before low bytes, in 10-bit LZW. III, aVR, aVL and
-aVF are stored as differences from the values computed from I and II. The format is not published. The
-project sierra-ecg-tools reverse-engineered it.
+All leads are stored in a base64 string that is compressed by XLI. XLI stores the second differences of each
+lead, high bytes before low bytes, in 10-bit LZW. III, aVR, aVL and aVF are stored as differences from the
+values computed from I and II. The format is not published. The project sierra-ecg-tools reverse-engineered
+it.
 
 Shapes: K leads of the file, L samples.
 """
