@@ -92,7 +92,7 @@ def _order(item: tuple[str, str]) -> tuple[bool, int, bool, str]:
 
 
 def lock_of(draft: Draft) -> Lock:
-    """Return the lock of a draft."""
+    """Return the content of ``enumeration.lock`` that would freeze a draft of the graph."""
     lines, yields, routes = draft_lines(draft), yielding(draft), frozen_routes(draft)
     return Lock(
         version=draft.header.version,

@@ -60,12 +60,12 @@ def in_processes(
 
     Args:
         make: Function of a model and a task.
-        run: Name of the model.
-        model: The same model. Each process checks that it has loaded the same weights.
+        run: Name of the model, from which each process loads it.
+        model: The same model, already loaded. Each process checks that its weights are the same.
         tasks: Arguments of `make` after the model.
         count: Number of processes. They share the threads of this process.
         cluster: Address of a Dask scheduler whose workers compute instead.
-        where: Output, for error messages.
+        where: Path of the output. Error messages name it.
 
     Raises:
         CheckpointError: If the model was replaced.

@@ -236,9 +236,10 @@ def keep_report(home: Path, under_test: ModelUnderTest, request: Request, judged
 
 
 def rank_of(features_of: Mapping[str, FeatureTable], task: Task) -> float | None:
-    """Return the effective rank of h_rhythm over at most `RANKED` records.
+    """Return the effective rank of the encoder's record vectors, over at most `RANKED` records.
 
-    If the pool of h_rhythm is untrained, return the effective rank of the mean of H.
+    The record vector is h_rhythm, the pooled output of the encoder. If no loss has trained the pool, it is
+    the mean of the output.
     """
     features = features_of.get(MEAN_H, features_of.get(ENCODER))
     if features is None:

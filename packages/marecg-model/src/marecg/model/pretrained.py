@@ -71,11 +71,11 @@ def load(model_class: type[Model], folder: Path, ontology: Ontology | None = Non
 
 
 def folder_named(name: str | Path, unknown: Mapping[str, Any], **how: Any) -> Path:
-    """Return the folder of a model as `folder_of` does, after a check for unknown arguments.
+    """Check that there are no unknown arguments, and return the folder of a model as `folder_of` does.
 
     Args:
         name: as for `folder_of`.
-        unknown: unknown keyword arguments. Users may expect arguments of other libraries.
+        unknown: keyword arguments that `from_pretrained` doesn't have, but other libraries may have.
         how: as for `folder_of`.
 
     Raises:

@@ -36,7 +36,11 @@ class JepaConfig(NarrowConfig):
 
 
 class Jepa(Objective, of=JepaConfig):
-    """Objective that predicts the slow encoder's tokens of the unmasked record from the masked record's H."""
+    """Objective that predicts the tokens of a slow encoder.
+
+    The slow encoder is a moving average of the trained encoder, and computes a token for each patch of the
+    unmasked record. The predictor reads the trained encoder's output for the masked record.
+    """
 
     settings: JepaConfig
 

@@ -1,8 +1,9 @@
 """Answer with findings, with families of findings, or not at all, depending on the certainty.
 
-A share of q isn't a probability. `marecg.use.fit_answers` calibrates shares on coded records. A leaf's share
-becomes the probability that a record has this finding. A family's total share becomes the probability that a
-record has any finding of the family (docs/answers.md).
+q is a record's shares over the concepts, as `marecg.predict` returns them. A share isn't a probability.
+`marecg.use.fit_answers` calibrates shares on coded records. A leaf's share becomes the probability that a
+record has this finding. A family's total share becomes the probability that a record has any finding of the
+family (docs/answers.md).
 
 Shapes: B records, M labelled records, N concepts.
 """
@@ -68,13 +69,14 @@ class Answers(Settings):
     ) -> "Answers":
         """Return the answers, adapted to labels of some of the records.
 
-        A calibration gets a slope and a shift on top. Their prior is to change nothing, so a few dozen
-        labels suffice (docs/answers.md). A concept without a column keeps its calibration.
+        For each labelled concept, a new slope and shift are fitted to the calibrated logits. The fit is
+        regularised towards no change, so a few dozen labels suffice (docs/answers.md). Concepts without a
+        column keep their calibration.
 
         Args:
             onto: graph of the model.
-            q_BN: q of the records.
-            names_B: names by which a label may name each record.
+            q_BN: shares of the records over the concepts, from `marecg.predict`.
+            names_B: names of each record, any of which may be in the table of labels.
             labels: table for `label_tables.labels_by_name`, with a column per concept.
 
         Raises:

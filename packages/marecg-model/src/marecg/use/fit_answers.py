@@ -41,7 +41,9 @@ EASY = "Normal"
 
 
 def shares(model: MarEcg, folder: Path, out: Path) -> tuple[NDArray[np.float64], NDArray[np.uint8]]:
-    """Return q and the leaves, both [M, N], of the corpus' records that have a leaf.
+    """Return predicted shares over the concepts, and the true leaves, of a corpus' records with a leaf.
+
+    Both arrays are [M, N].
 
     Predictions are stored in the folder `out`, and reused by the next call. Raises `CorpusError` if too few
     records have a leaf, or if a record can't be read.

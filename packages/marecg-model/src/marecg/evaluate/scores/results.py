@@ -89,7 +89,14 @@ class Cell(Frozen):
 
 
 class Counts(Frozen):
-    """Numbers of a task's records, names of missing records, and reasons of unreadable records."""
+    """Numbers of a task's records, and the records that couldn't be used.
+
+    Attributes:
+        train, val, test: numbers of records in each part of the split.
+        unlabelled: number of records without a class, which are left out.
+        missing: names of labelled records that are not on disk.
+        unreadable: reasons why records couldn't be read, by the name of the record.
+    """
 
     train: Count
     val: Count
