@@ -83,8 +83,8 @@ def test_labels_of_a_hundred_records_adapt_the_answers_to_another_hospital(recor
     has_M = draw.random(len(q_MN)) < true_M
     here = Calibration(kind="temperature", slope=1.8, shift=2.5)
     answers = Answers(weights="", records=0, of={"LBBB": here, "TWI": here})
-    names, labels = [{f"r{row}", "everywhere"} for row in range(len(q_MN))], tmp_path / "labels.csv"
-    rows = [f"r{row}.hea,{int(has_M[row])}" for row in range(100)]
+    names, labels = [{f"a.r{row}", "everywhere"} for row in range(len(q_MN))], tmp_path / "labels.csv"
+    rows = [f"a.r{row}{'.hea' * (row % 2)},{int(has_M[row])}" for row in range(100)]
     labels.write_text("\n".join(["record,LBBB", *rows, "other,1"]), encoding="utf-8")
     adapted = answers.recalibrated(ONTO, q_MN, names, labels)
     assert (adapted.of["TWI"], adapted.weights) == (here, "")
@@ -101,7 +101,8 @@ def test_labels_of_a_hundred_records_adapt_the_answers_to_another_hospital(recor
     [
         ("record,AF\nr1,1", "no calibrated concept 'AF'"),
         ("record,LBBB\nx1,1", "must name a predicted record, got none"),
-        ("record,LBBB\nr1,1\nr1.hea,1", "one row per record, got several rows for 'r1'"),
+        ("record,LBBB\nr1,1\nr1.hea,1", "one row per record, got several rows for 'r1.hea'"),
+        ("record,LBBB\nr1,1\nhere/r1,1", "one row per record, got several rows for 'here/r1'"),
         ("record,LBBB\nr1,2", "got '2' in line 2, column LBBB"),
     ],
 )
@@ -111,7 +112,7 @@ def test_labels_that_fit_no_answer_or_record_are_refused(records, tmp_path, text
     path = tmp_path / "labels.csv"
     path.write_text(text, encoding="utf-8")
     with pytest.raises(InputError, match=problem):
-        answers.recalibrated(ONTO, q_MN[:3], [{"r1"}, {"r2"}, {"r3"}], path)
+        answers.recalibrated(ONTO, q_MN[:3], [{"r1", "here/r1"}, {"r2"}, {"r3"}], path)
 
 
 @pytest.fixture

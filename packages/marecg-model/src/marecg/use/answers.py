@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 
 from ecg_ontology import Ontology
@@ -22,6 +23,7 @@ from ecg_records.storage.documents import read_model
 from marecg.classify.calibration import Calibration, calibrate
 from marecg.errors import CheckpointError, InputError
 from marecg.evaluate.tasks.label_tables import labels_by_name
+from marecg.evaluate.tasks.task import rows_named
 from marecg.model.mar_ecg import MarEcg
 from marecg.model.pretrained import folder_of, weights_sha256
 from marecg.settings import Count, Settings
@@ -88,15 +90,20 @@ class Answers(Settings):
             raise InputError(f"has no calibrated concept {unknown[0]!r}", where=labels, remedy=remedy)
         count_of = Counter(name for names in names_B for name in names)
         row_of = {name: row for row, names in enumerate(names_B) for name in names if count_of[name] == 1}
-        rows = table.index.map(row_of)
-        if not rows.notna().any():
+        rows = pd.Series(rows_named(row_of, table.index), table.index, "Int64")
+        known = rows.dropna()
+        if known.empty:
             remedy = "Name records as the column record or identity of the predicted table does"
             raise InputError("must name a predicted record, got none", where=labels, remedy=remedy)
-        if missing := int(rows.isna().sum()):
+        if known.duplicated().any():
+            twice = known.index[known.duplicated()][0]
+            problem = f"must have one row per record, got several rows for {twice!r}"
+            raise InputError(problem, where=labels, remedy="Keep one row per record")
+        if missing := len(table) - len(known):
             logger.warning("%s: %d of %d records were not predicted", labels, missing, len(table))
-        logit_MN = logits(onto, q_BN[rows[rows.notna()].astype(int)])
+        logit_MN = logits(onto, q_BN[known.to_numpy(int)])
         of = dict(self.of)
-        for name, y_M in table[rows.notna()].items():
+        for name, y_M in table[rows.notna().to_numpy()].items():
             known_M, old = y_M.notna().to_numpy(), self.of[str(name)]
             logit_M = old.slope * logit_MN[known_M, onto.node(str(name)).index] + old.shift
             new = calibrate(logit_M, y_M.to_numpy(float)[known_M], "temperature")

@@ -20,7 +20,7 @@ from ecg_base import read_bounded, unguarded
 from marecg.corpus.prepared import Corpus
 from marecg.errors import CorpusError, InputError
 from marecg.evaluate.tasks.corpus import SPLIT_RULE, corpus_recordings, split_by_patient
-from marecg.evaluate.tasks.task import ENDING, SPLITS, LabelTable, Task
+from marecg.evaluate.tasks.task import SPLITS, LabelTable, Task
 
 NAMED_BY = ("record", "name", "id", "ecg_id", "study_id")
 """Possible names of the column with the records' names. Without such a column, it is the first column."""
@@ -93,17 +93,12 @@ def read_labels(path: Path, root: Path) -> tuple[Task, NDArray[np.bool_]]:
 
 
 def labels_by_name(path: Path) -> pd.DataFrame:
-    """Read a CSV of labels for any records: 0, 1 or NaN, with a row per record.
+    """Read a CSV of labels for any records: 0, 1 or NaN. The index has the names of the records.
 
-    The index has the names of the records without the suffixes of files. Raises `InputError` if the file
-    isn't such a table, or has two rows for a record.
+    Raises `InputError` if the file isn't such a table.
     """
     table, named_by = _named_table(path)
-    names = table[named_by].str.strip().map(unguarded).str.replace(ENDING, "", regex=True)
-    if names.duplicated().any():
-        twice = names[names.duplicated()].iloc[0]
-        problem = f"must have one row per record, got several rows for {twice!r}"
-        raise InputError(problem, where=path, remedy="Keep one row per record")
+    names = table[named_by].str.strip().map(unguarded)
     classes = tuple(name for name in table.columns if name not in (named_by, SPLIT))
     return pd.DataFrame(_cells(table, classes, path), index=pd.Index(names), columns=list(classes))
 

@@ -60,8 +60,12 @@ class Recordings:
 
         The row is None for an unknown name, and −1 for a name of several recordings.
         """
-        rows = {**self.other_names(), **{name: row for row, name in enumerate(self.ids)}}
-        return [rows.get(name, rows.get(re.sub(ENDING, "", name))) for name in names]
+        return rows_named({**self.other_names(), **{name: row for row, name in enumerate(self.ids)}}, names)
+
+
+def rows_named(row_of: Mapping[str, int], names: Iterable[str]) -> list[int | None]:
+    """Return the row of each name, which may have the suffix of a file. None for an unknown name."""
+    return [row_of.get(name, row_of.get(re.sub(ENDING, "", name))) for name in names]
 
 
 View = Callable[[Recordings], Recordings]
