@@ -188,6 +188,18 @@ def test_labels_of_some_records_adapt_what_is_told_of_all(calibrated, place, hea
     assert (code, "calibrate needs several records" in err) == (2, True)
 
 
+def test_labels_that_cannot_be_used_are_refused_before_any_record_is_read(calibrated, tmp_path):
+    (tmp_path / "labels.csv").write_text("record,af\na,1\n", encoding="utf-8")
+    (tmp_path / "records").mkdir()
+    for name in "ab":
+        (tmp_path / "records" / f"{name}.hea").write_text(
+            f"{name} 1 500 5000\n{name}.dat 16\n", encoding="utf-8"
+        )
+    adapt = ("--set", f"calibrate={tmp_path / 'labels.csv'}")
+    code, _, err = invoke("predict", calibrated, tmp_path / "records", "--out", tmp_path / "told.csv", *adapt)
+    assert (code, "labels.csv: has no calibrated concept 'af'" in err) == (3, True)
+
+
 def test_a_risk_is_refused_where_no_answer_is_calibrated_or_it_is_no_share(place, calibrated, header):
     code, _, err = invoke("predict", place / "run", header, "--set", "risk=0.3")
     assert (code, "has no calibrated answers" in err) == (2, True)

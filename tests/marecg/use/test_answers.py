@@ -86,7 +86,7 @@ def test_labels_of_a_hundred_records_adapt_the_answers_to_another_hospital(recor
     names, labels = [{f"a.r{row}", "everywhere"} for row in range(len(q_MN))], tmp_path / "labels.csv"
     rows = [f"a.r{row}{'.hea' * (row % 2)},{int(has_M[row])}" for row in range(100)]
     labels.write_text("\n".join(["record,LBBB", *rows, "other,1"]), encoding="utf-8")
-    adapted = answers.recalibrated(ONTO, q_MN, names, labels)
+    adapted = answers.recalibrated(ONTO, q_MN, names, answers.read_labels(labels), labels)
     assert (adapted.of["TWI"], adapted.weights) == (here, "")
     before, after = (
         np.abs(fitted.probabilities(ONTO, q_MN)[:, AT["LBBB"]] - true_M).mean()
@@ -111,8 +111,9 @@ def test_labels_that_fit_no_answer_or_record_are_refused(records, tmp_path, text
     answers = Answers(weights="", records=0, of={"LBBB": Calibration()})
     path = tmp_path / "labels.csv"
     path.write_text(text, encoding="utf-8")
+    names = [{"r1", "here/r1"}, {"r2"}, {"r3"}]
     with pytest.raises(InputError, match=problem):
-        answers.recalibrated(ONTO, q_MN[:3], [{"r1", "here/r1"}, {"r2"}, {"r3"}], path)
+        answers.recalibrated(ONTO, q_MN[:3], names, answers.read_labels(path), path)
 
 
 @pytest.fixture

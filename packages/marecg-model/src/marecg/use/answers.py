@@ -66,8 +66,24 @@ class Answers(Settings):
             p_BN[:, concept] = calibration(logit_BN[:, concept])
         return p_BN
 
+    def read_labels(self, path: Path) -> pd.DataFrame:
+        """Read a table for `label_tables.labels_by_name`, with a column per concept, for `recalibrated`.
+
+        Raises `InputError` if the table is unusable, or has a concept without a calibration.
+        """
+        table = labels_by_name(path)
+        if unknown := [name for name in table if name not in self.of]:
+            remedy = f"Choose from {', '.join(self.of)}"
+            raise InputError(f"has no calibrated concept {unknown[0]!r}", where=path, remedy=remedy)
+        return table
+
     def recalibrated(
-        self, onto: Ontology, q_BN: NDArray[np.floating], names_B: Sequence[Collection[str]], labels: Path
+        self,
+        onto: Ontology,
+        q_BN: NDArray[np.floating],
+        names_B: Sequence[Collection[str]],
+        table: pd.DataFrame,
+        labels: Path,
     ) -> "Answers":
         """Return the answers, adapted to labels of some of the records.
 
@@ -79,15 +95,12 @@ class Answers(Settings):
             onto: graph of the model.
             q_BN: shares of the records over the concepts, from `marecg.predict`.
             names_B: names of each record, any of which may be in the table of labels.
-            labels: table for `label_tables.labels_by_name`, with a column per concept.
+            table: labels from `read_labels`.
+            labels: file of the labels, for messages.
 
         Raises:
-            InputError: the table is unusable, or names no record or an unknown concept.
+            InputError: the table names none of the records, or a record twice.
         """
-        table = labels_by_name(labels)
-        if unknown := [name for name in table if name not in self.of]:
-            remedy = f"Choose from {', '.join(self.of)}"
-            raise InputError(f"has no calibrated concept {unknown[0]!r}", where=labels, remedy=remedy)
         count_of = Counter(name for names in names_B for name in names)
         row_of = {name: row for row, names in enumerate(names_B) for name in names if count_of[name] == 1}
         rows = pd.Series(rows_named(row_of, table.index), table.index, "Int64")

@@ -223,6 +223,7 @@ def predict_table(
     classifier = reader if isinstance(reader, EcgClassifier) else None
     model = reader.encoder if isinstance(reader, EcgClassifier) else reader
     names = classifier.classes_.tolist() if classifier else [node.abbr for node in model.ontology.nodes]
+    label_table = None if answers is None or labels is None else answers.read_labels(labels)
     done, rows = Embedded(), list[dict[str, Any]]()
     stream = readable(records, model.config, done)
     blocks: list[NDArray[np.floating]] = []
@@ -246,8 +247,9 @@ def predict_table(
     table = pd.concat([pd.DataFrame(rows, columns=RECORD_COLUMNS), shares], axis=1)
     if answers is not None:
         q_BN = shares.to_numpy()[:, : len(names)]
-        if labels is not None:
-            answers = answers.recalibrated(model.ontology, q_BN, list(map(_names, rows)), labels)
+        if label_table is not None and labels is not None:
+            record_names = list(map(_names, rows))
+            answers = answers.recalibrated(model.ontology, q_BN, record_names, label_table, labels)
         answered = answers.select(model.ontology, q_BN, risk)
         table["told"] = ["; ".join(names[answer.concept] for answer in found) for found in answered]
     if classifier:
