@@ -106,7 +106,7 @@ def test_the_papers_corpus_is_set_beside_its_tables(source, tmp_path):
     code, out, _ = run("prepare", source, "--out", tmp_path / "corpus", "--select", "paper")
     assert (code, "8,296" in out) == (0, True)
     words = " ".join(out.replace("│", " ").split())
-    assert "the paper kept 80% of them, by thresholds that it doesn't state" in words
+    assert "the paper kept 80% of the published records, by thresholds that it doesn't state" in words
 
 
 def test_arrays_are_prepared_with_what_the_options_say_of_them(tmp_path):

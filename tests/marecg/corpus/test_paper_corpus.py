@@ -28,11 +28,11 @@ def test_only_the_papers_sources_are_taken_and_every_difference_is_explained(sou
     assert georgia.why == (
         "10338 of the 10344 published records are missing; "
         "quarantined: 1 flat-lead, 1 gain, 1 no-signal-file; "
-        "the paper kept 80% of them, by thresholds that it doesn't state"
+        "the paper kept 80% of the published records, by thresholds that it doesn't state"
     )
     assert rows["records, ptb"].why == (
         "514 of the 516 published records are missing; "
-        "the paper kept 81% of them, by thresholds that it doesn't state"
+        "the paper kept 81% of the published records, by thresholds that it doesn't state"
     ), "nothing was quarantined, and nothing is said of it"
     assert (rows["records, ningbo"].found, rows["records, total"].found) == (0, 5)
     assert rows["records with 1 code"].found == 5

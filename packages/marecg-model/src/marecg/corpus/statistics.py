@@ -263,7 +263,9 @@ def _source(name: str, account: Account | None) -> Compared:
         counts = ", ".join(f"{n} {reason}" for reason, n in account.quarantined.items())
         reasons.append(f"quarantined: {counts}")
     share = PAPER_RECORDS[name] / PUBLISHED[name]
-    reasons.append(f"the paper kept {share:.0%} of them, by thresholds that it doesn't state")
+    reasons.append(
+        f"the paper kept {share:.0%} of the published records, by thresholds that it doesn't state"
+    )
     return _row(f"records, {name}", PAPER_RECORDS[name], kept, "; ".join(reasons))
 
 

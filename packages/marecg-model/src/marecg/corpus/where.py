@@ -62,8 +62,8 @@ def parsed(where: str) -> Tree:
     condition: Tree | None = tree["statements"][0]["node"].get("where_clause")
     if not where.strip() or condition is None:
         raise UsageError("--where must be one expression", remedy="Write AF AND age > 60")
-    if len(list(_conditions(condition))) > MOST_CONDITIONS:
-        problem = f"--where must have at most {MOST_CONDITIONS} conditions"
+    if (count := len(list(_conditions(condition)))) > MOST_CONDITIONS:
+        problem = f"--where must have at most {MOST_CONDITIONS} conditions, got {count:,}"
         raise UsageError(problem, remedy="Write many values as id IN ('a', 'b')")
     for node in _nodes(tree):
         name = str(node.get("function_name") or node["class"].lower())
