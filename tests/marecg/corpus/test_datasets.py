@@ -2,16 +2,19 @@
 
 import pickle
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import h5py
 import numpy as np
+import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 import torch
 from torch.utils.data import DataLoader
 
 from marecg import Corpus
+from marecg.corpus.columns import Texts
 from marecg.corpus.datasets import fold_of
 from marecg.errors import UsageError
 from marecg.evaluate.tasks.corpus import corpus_recordings, split_by_patient
@@ -78,8 +81,10 @@ def test_labels_of_ones_own_say_where_nobody_knows(corpus):
 
 
 def test_folds_keep_a_patient_together_and_part_as_the_task_on_the_corpus_does(corpus):
-    data = corpus.torch()
-    parts = split_by_patient(corpus_recordings(corpus))
+    of_two = replace(corpus, patients=Texts(pa.array([f"p{row // 2}" for row in range(len(corpus))])))
+    data = of_two.torch()
+    assert len(set(zip(of_two.patients, data.folds, strict=True))) == len(set(of_two.patients))
+    parts = split_by_patient(corpus_recordings(of_two))
     expected = np.select([data.folds < 6, data.folds < 8], ["train", "val"], "test")
     np.testing.assert_array_equal(parts, expected)
     rows = data.of_folds(8, 9)
