@@ -27,16 +27,16 @@ Method = Literal["best", "temperature", "isotonic", "none"]
 PARTS = 5
 """Number of parts for the cross-validated log loss on the validation records.
 
-Kinds of calibration are compared only for classes with at least so many positives and negatives.
+The kinds of calibration are compared only for a class with at least `PARTS` positives and `PARTS` negatives.
 """
 CURVED = 50
 """Minimum number of positives, and of negatives, for an isotonic curve. It has no prior and would overfit."""
 DOUBT = 0.5
-"""Standard deviation of the priors of ln(slope) and of the shift: how wrong logits are expected to be."""
+"""Standard deviation of the priors of ln(slope) and of the shift: how wrong the logits are expected to be."""
 
 
 LARGEST = 1e15
-"""Upper bound of slopes, shifts and knots, so that their products are finite."""
+"""Upper bound of slopes, shifts and knots, so that their products don't overflow."""
 
 
 class Calibration(Settings):
@@ -212,9 +212,13 @@ def threshold(rule: str, y_M: NDArray[np.floating], p_M: Floats) -> float:
 
 
 def _shrunk(cut: float, y_M: NDArray[np.floating], p_M: Floats) -> float:
-    """Return the threshold, shrunk if there are few positives. Each positive adds a tenth to its weight."""
+    """Return the threshold `cut`, shrunk if there are few positives.
+
+    The weight of `cut` is the number of positives divided by `FEW_POSITIVES`. The rest of the weight is on
+    the threshold at which as many records are called as have the class.
+    """
     positives = int(y_M.sum())
-    same_count = float(np.sort(p_M)[-positives])  # so many records are called as have the class
+    same_count = float(np.sort(p_M)[-positives])  # at this threshold, as many are called as have the class
     if positives >= FEW_POSITIVES or cut == same_count:
         return cut
     cut_logit, count_logit = logit(np.clip([cut, same_count], LEAST_ODDS, 1 - LEAST_ODDS))

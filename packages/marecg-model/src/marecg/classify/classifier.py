@@ -29,7 +29,10 @@ from marecg.model.readout import Readout
 from marecg.model.windows import Recording, arranged, required_rate
 
 Reads = Literal[Readout, "best"]
-"""Readout of the head, or `best` to choose it by the log loss on the held-out records."""
+"""Readout, that is, the features that the encoder gives to the head (`marecg.model.readout`).
+
+With `best`, the readout is chosen by the log loss on the held-out records.
+"""
 HELD_OUT = 0.2
 """Share of the records that are held out for early stopping, calibration and thresholds."""
 
@@ -138,7 +141,8 @@ class EcgClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """Train the classifier on records that are fetched one by one, and return it.
 
         Args:
-            vectors: vectors of the frozen encoder for the longest of `readouts`. They also fetch the records.
+            vectors: object that reads records, and returns their features from the frozen encoder. Its
+                readout is the longest of `readouts`.
             y_BK: labels of all records: 0, 1, or NaN if unknown.
             train: numbers of the records to train on.
             val: numbers of the records for early stopping, calibration and thresholds.
@@ -184,7 +188,7 @@ class EcgClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return curves
 
     def _keep_constant(self, y_BK: NDArray[np.floating]) -> None:
-        """Predict a constant, and warn, for each class that all records have or that no record has."""
+        """Predict a constant, and log a warning, for each class that all records or no records have."""
         for column, y_B in enumerate(y_BK.T):
             known_B = y_B[np.isfinite(y_B)]
             if len(known_B) and np.ptp(known_B) == 0:

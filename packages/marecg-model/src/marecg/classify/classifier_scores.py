@@ -29,7 +29,7 @@ from marecg.model.card_figures import Auc
 from marecg.settings import Count, FromZero, Settings, Share
 
 EVALUATION = "evaluation.json"
-"""Name of the file in a classifier's folder."""
+"""Name of the file with the evaluation, in a classifier's folder."""
 FEW_POSITIVES = 10
 """Number of validation positives below which a threshold is uncertain. Tables mark such classes."""
 
@@ -46,7 +46,7 @@ class GroupScore(Auc):
         name: the class.
         group: group of test records, such as `sex F`; empty for all records.
         ece, log_loss: expected calibration error and mean cross-entropy after calibration.
-        ece_before, log_loss_before: expected calibration error and mean cross-entropy of the sigmoid.
+        ece_before, log_loss_before: the same without calibration, for the probabilities σ(logit).
         ece_chance: expected calibration error of perfectly calibrated probabilities.
         chosen_by: number of validation positives used to choose the threshold; None without a threshold.
         prevalence: expected share of records with the class in use.
@@ -85,7 +85,7 @@ class Evaluation(Settings):
         missing_names: names of the first missing records.
         exclusive: whether each record has exactly one class.
         seen: number of test records that are in the encoder's training data, or whose patient is.
-        readout: readout of the head.
+        readout: readout of the head, that is, the features that the encoder gives to the head.
         losses: log loss on validation of each readout that was tried.
         reused: number of records whose embeddings an earlier run had stored.
     """

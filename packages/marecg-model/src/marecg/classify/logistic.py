@@ -1,6 +1,7 @@
 """Logistic regression of all classes on the same vectors, with partly unknown labels.
 
-A view is a range of a vector's values. The logits of several views are averaged.
+A view is a range of a vector's values. The logits of several views are averaged. The strength of the
+regularisation is chosen on validation records.
 
 Shapes: M records, K classes, W values of a vector, S strengths, V views.
 """

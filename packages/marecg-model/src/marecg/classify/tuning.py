@@ -1,7 +1,9 @@
 """Fit a linear head on the readouts of a frozen encoder, then train head and encoder together.
 
 Fine-tuning starts from the best head on the frozen encoder (Kumar et al. 2022, "Fine-Tuning can Distort
-Pretrained Features"). So the result is never worse on validation than this head.
+Pretrained Features"). So the result is never worse on validation than this head. The pool is the layer of the
+encoder that averages its patch vectors. A readout is a vector per record, made from the patch vectors
+(`marecg.model.readout`).
 
 Shapes: B windows, M records, K classes, C leads, L samples, W readout.
 """
@@ -46,7 +48,7 @@ HALF_WAY = 0.5
 Wortsman et al. 2022, "Robust fine-tuning of zero-shot models".
 """
 WARMING = 10
-"""Delay of the momentum in steps: at a step s, it is s / (s + WARMING) or `AVERAGE`, whichever is less."""
+"""Delay of the moving average: at step s, the momentum is s / (s + WARMING), but at most `AVERAGE`."""
 CLIP = 1.0
 """Maximum norm of the gradients."""
 SLOPES = np.linspace(0.4, 1, 7)
@@ -58,7 +60,7 @@ class Tuning:
     """Settings of fine-tuning; see `EcgClassifier`. Raises `UsageError` for an invalid value.
 
     Attributes:
-        decay: as in the fine-tuning of BEiT and MAE (Bao et al. 2022).
+        decay: ratio of learning rates of neighbouring blocks, as for BEiT and MAE (Bao et al. 2022).
         look: number of steps between two evaluations on validation.
     """
 
@@ -99,7 +101,7 @@ class Tuning:
 
 
 class Vectors:
-    """Readouts of records by a frozen encoder. Each record is embedded only once.
+    """Features of records by a frozen encoder. A record is read and embedded at its first use.
 
     Args:
         model: the encoder.
@@ -168,8 +170,8 @@ def tune(
 ) -> Tuned:
     """Fit a head, train the layers `how.layers`, and keep the best step.
 
-    In each step, a window of each record of the batch is drawn from `tta_windows` and augmented with
-    `rhythm_safe`.
+    In each step, one of the windows that `predict_proba` would average (`tta_windows`) is drawn for each
+    record. It is augmented with `rhythm_safe`, which keeps every beat in its place.
 
     Args:
         how: settings of the training.

@@ -1,5 +1,9 @@
 """`marecg probe`: evaluate an encoder on a task and report the scores.
 
+A row of the report is a set of features with its scores, for example the encoder's h_rhythm (its pooled
+vector of a record) or the hand-crafted features. A trial is a single fit of a row, on a random draw of
+training records.
+
 Shapes: R recordings, M labelled records, K classes, F features, D width.
 """
 
@@ -21,7 +25,7 @@ from marecg.evaluate.tasks.task import Task
 from marecg.model.mar_ecg import MarEcg
 
 TrialCache = dict[tuple[str, str, str, Request], list[Trial]]
-"""Trials by features, recordings, task and request."""
+"""Finished trials of earlier probes, by the hashes of features, recordings and task, and by the request."""
 
 
 def evaluate(
@@ -37,12 +41,14 @@ def evaluate(
 ) -> Report:
     """Probe an encoder on a task, together with a random encoder, hand-crafted features and zero-shot.
 
-    Without a run, the report is about the first of `features`. The report and all predictions are written to
+    Zero-shot scores come from the encoder's prototypes, without labelled records. Without a run, the report
+    is about the first of `features`. The report and all predictions are written to
     `out/probe`.
 
     Args:
         run: a run folder, whose `model/` is probed, or another name as for `MarEcg.from_pretrained`.
-        task: result of `request.open`: the task in every rotation of `request.folds`.
+        task: the task once for each rotation in `request.folds`, from `request.open`. A rotation is a choice
+            of folds for training, validation and test.
         request: options of the probe; the defaults if None.
         features: files with features of other models, by name; see `features.read_features`.
         out: folder of the report; the run folder if None. A model outside a run folder needs `out`.
@@ -52,7 +58,7 @@ def evaluate(
 
     Raises:
         UsageError: the request is invalid, there is nothing to evaluate, or the report has no folder.
-        InputError: the request reads concepts, but the task has none.
+        InputError: `request.readout` is `concepts`, but no class of the task has a concept.
         CheckpointError: the model can't be loaded, or didn't stay frozen.
     """
     request, files, cache = request or Request(), features or {}, {} if cache is None else cache
@@ -100,9 +106,9 @@ def _check_rows(
 
 
 def _without_rows(methods: Sequence[Method], model: MarEcg | None, request: Request) -> tuple[Method, ...]:
-    """Return the methods that still have a row.
+    """Return the methods that still have a row when the rows in `request.without` are left out.
 
-    If only h_rhythm of the random encoder is left, no other readout of the random encoder is computed.
+    If h_rhythm is the only row left of the random encoder, its other readouts aren't computed.
     """
     rows_of = {method: {*method.judged} - {*request.without} for method in methods}
     return tuple(
@@ -119,7 +125,7 @@ def _trials(
     cache: TrialCache,
     progress: Progress,
 ) -> dict[str, list[Trial]]:
-    """Return the trials of every row, from the cache if possible. Rows that need no labels come last."""
+    """Return the trials of every row, from the cache if possible. Zero-shot rows come last."""
     trials: dict[str, list[Trial]] = {}
     for name, features in features_of.items():
         if features.row.without_labels:

@@ -70,7 +70,10 @@ def scores(report: Report, predictions: Predictions) -> Iterable[Score]:
 
 
 def _classes(predictions: Predictions, cell: Cell) -> Iterable[ClassFigure]:
-    """Yield the scores of each class in a cell, averaged over draws. Rare classes are left out."""
+    """Yield the scores of each class in a cell, averaged over draws of training records.
+
+    Rare classes are left out.
+    """
     logits_SMK = predictions.logits[cell.method, cell.fraction]
     for score in cell.classes:
         k = [predictions.classes.index(score.name)]

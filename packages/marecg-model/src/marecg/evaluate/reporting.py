@@ -1,5 +1,9 @@
 """Load the model under test, check for leaked test records, and write the report of a probe.
 
+A rotation is a choice of folds for training, validation and test. h_rhythm is the encoder's pooled vector of
+a record. Its effective rank is the number of directions in which records differ. With a rank near 1, the
+encoder hardly distinguishes records.
+
 Shapes: M test records of all rotations, K classes, F features, D width, R rotations, C leads, L samples.
 """
 
@@ -147,7 +151,7 @@ RANKED = 5000
 
 @dataclass(frozen=True)
 class Judged:
-    """Rotation of a task with its trials.
+    """Trials of all methods on a rotation of a task.
 
     Attributes:
         task: the rotation, with the records that all methods can read.

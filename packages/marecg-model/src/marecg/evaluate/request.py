@@ -46,9 +46,9 @@ class Request:
         splits: folder of MERL's split tables, from which labels and split are read; None for the task's own
             labels and split.
         baselines: baselines that are evaluated in addition to the hand-crafted features.
-        readout: readout of the run's encoder that other rows are compared with. `concepts` is the beat
-            readout together with the prototypes' score of each class. For all readouts except `rhythm`, the
-            same readout of a random encoder is added.
+        readout: readout of the run's encoder (`marecg.model.readout`) that other rows are compared with.
+            `concepts` is the beat readout together with the prototypes' score of each class. For all readouts
+            except `rhythm`, a row with the same readout of a random encoder is added.
         folds: folds of the dataset for training, selection and test. With several entries (rotations), test
             records are pooled. If empty, the published folds are used.
         resamples: number of resamples of the test records for intervals.

@@ -1,7 +1,8 @@
 """Collect published and measured scores in a frame with a row per score.
 
 `published.tsv` has the rows of the paper's Table tab:linear_probe as printed. Measured scores come from the
-reports in run folders.
+reports in run folders. In a collapsed run, the encoder's vectors of records differ in little more than one
+direction.
 """
 
 import logging
@@ -47,7 +48,7 @@ leaked_records  number of val and test records that the encoder was pretrained o
 records         number of training records of each of the `seeds` draws
 dimension       number of features
 versus          difference from the report's reference on the same test records, with its interval
-h_rank          smallest effective rank of h_rhythm over the tasks, for a run's encoder
+h_rank          smallest effective rank of the encoder's vectors of records (h_rhythm) over the tasks
 auprc           mean of the classes' average precisions in percent
 f_max           `metrics.f_max` in percent
 """

@@ -1,7 +1,8 @@
 """Print tables of published and measured scores.
 
 The best and second-best of comparable scores are marked. A dagger marks a score whose encoder was pretrained
-on validation or test records of the task.
+on validation or test records of the task. The vectors of a collapsed encoder differ in little more than one
+direction.
 """
 
 import json

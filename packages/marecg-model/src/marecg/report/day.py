@@ -1,5 +1,7 @@
 """Describe a long recording on its page: heart rate, a strip per hour, and changes of the nearest finding.
 
+The nearest finding is the concept with the largest share q, according to the model.
+
 Shapes: M minutes, N concepts, L samples, K leads, D width.
 """
 

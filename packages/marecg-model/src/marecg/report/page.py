@@ -33,7 +33,8 @@ class Figure:
     Attributes:
         name: name of the picture files, without number and suffix.
         notes: text below each picture.
-        kind: CSS classes in page.css. A figure with `wide-only` or `narrow-only` is hidden in other windows.
+        kind: CSS classes in page.css. A figure with `wide-only` is hidden in narrow windows, and a
+            figure with `narrow-only` in wide windows.
         aside: HTML next to the pictures.
     """
 

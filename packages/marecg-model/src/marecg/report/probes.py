@@ -90,7 +90,8 @@ class Trust(NamedTuple):
         verdict: the verdict.
         task: title of the task.
         records: number of test records.
-        leak_unknown: whether the verdict isn't unfavourable, but test records may have been in training.
+        leak_unknown: whether the verdict is `better` or `even`, but may be too good, because test records may
+            have been in training.
     """
 
     verdict: Verdict

@@ -1,5 +1,8 @@
 """`marecg report RECORD`: write the page of a record for readers of ECGs.
 
+q is a record's shares over the concepts of the graph. The nearest findings are the findings with the largest
+shares. h_rhythm is the encoder's vector of the record, by which similar records are found.
+
 Shapes: K leads of the record, C standard leads, L samples, N concepts, D width, M records of a corpus.
 """
 
@@ -355,7 +358,7 @@ class _RecordPage:
         return [self.ontology.nodes[index] for index in np.argsort(-q_N, kind="stable").tolist()]
 
     def _findings(self, q_N: NDArray[np.float32] | None) -> Markup:
-        """Return a table of findings and a table of families, because a family competes with its findings."""
+        """Return a table of findings and a table of families, because a finding and its family share q."""
         say, coded = self.say, self.shown.coded
         if q_N is None:
             return paragraph(say("no_concepts"))

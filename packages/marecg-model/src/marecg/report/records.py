@@ -1,5 +1,7 @@
 """Read the records that pages show, and draw them: the ECG on paper, and its concepts on the graph.
 
+q is a record's shares over the concepts of the graph. The nearest concepts have the largest shares.
+
 Shapes: K leads of the record, C standard leads, L samples, N concepts.
 """
 

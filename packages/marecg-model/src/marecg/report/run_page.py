@@ -149,7 +149,7 @@ def training(run: Path, measures: Mapping[str, str], concepts: int) -> list[Sect
     Args:
         run: folder of the run.
         measures: meaning of each loss.
-        concepts: number of concepts of q.
+        concepts: number of concepts in the graph.
     """
     losses = _columns(run / "metrics.csv")
     meanings = "; ".join(f"{name}: {meaning}" for name, meaning in measures.items() if name in losses)
@@ -165,7 +165,8 @@ def training(run: Path, measures: Mapping[str, str], concepts: int) -> list[Sect
 def prototypes(model: MarEcg, sigma: float) -> Section:
     """Return a section that compares the prototypes' cosines with exp(−D/σ) (eq. gscl-target).
 
-    exp(−D/σ) is the closeness of two concepts in the graph.
+    exp(−D/σ) is the closeness of two concepts at distance D in the graph. The prototypes are the vectors of
+    the concepts, and training should place close concepts at similar vectors.
     """
     order = list(model.ontology.by_family)
     names = [model.ontology.nodes[index].abbr for index in order]

@@ -67,7 +67,7 @@ class Answers(Settings):
         return p_BN
 
     def read_labels(self, path: Path) -> pd.DataFrame:
-        """Read a table for `label_tables.labels_by_name`, with a column per concept, for `recalibrated`.
+        """Read labels for `recalibrated`: a CSV as for `labels_by_name`, with a column per concept.
 
         Raises `InputError` if the table is unusable, or has a concept without a calibration.
         """

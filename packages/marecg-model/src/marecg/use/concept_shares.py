@@ -18,6 +18,9 @@ if TYPE_CHECKING:
 class ConceptShares:
     """Shares q of N concepts in each of B records. The shares of a record add up to 1.
 
+    A larger share means that the record is more similar to the concept. A share isn't the probability that
+    the record has the finding (docs/answers.md).
+
     Indexing, iteration and attributes work as for the array `probabilities`. An abbreviation as index returns
     the column of that concept.
 

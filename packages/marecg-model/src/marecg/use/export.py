@@ -37,7 +37,10 @@ from marecg.use.exported_networks import ExportedClassifier, ExportedEncoder, In
 
 Target = Literal["onnx", "torch"]
 TOLERANCE = 1e-4
-"""Largest accepted difference from the eager model. The values are outputs of a LayerNorm, or logits."""
+"""Largest accepted absolute difference between the outputs of a file and of the PyTorch model.
+
+The outputs are vectors after a LayerNorm, or logits.
+"""
 INPUTS = ("x", "n_valid", "absent")
 ENDINGS: dict[Target, str] = {"onnx": ".onnx", "torch": ".pt2"}
 
@@ -76,7 +79,7 @@ class Export:
 
 
 def export(run: str | Path, to: Target, out: str | Path, records: Iterable[Recording] = ()) -> Export:
-    """Write an encoder or a classifier as a file, and compare the file with the eager model.
+    """Write an encoder or a classifier as a file, and compare its outputs with the PyTorch model.
 
     Args:
         run: a model as for `MarEcg.from_pretrained`, or a folder written by `EcgClassifier.save`.
@@ -88,7 +91,7 @@ def export(run: str | Path, to: Target, out: str | Path, records: Iterable[Recor
         UsageError: `out` has the wrong suffix, a package for ONNX isn't installed, or the classifier's
             readout isn't `wide`.
         CheckpointError: the model can't be loaded.
-        OutputError: the file can't be written, or differs from the eager model by more than `TOLERANCE`.
+        OutputError: the file can't be written, or its outputs differ by more than `TOLERANCE`.
     """
     out = Path(out)
     if (Path(run) / "corpus.json").is_file():

@@ -25,16 +25,20 @@ from marecg.model.mar_ecg import MarEcg
 from marecg.model.windows import Recording, cut
 
 Inputs = tuple[Tensor, Tensor, Tensor]
-"""x [B, C, L] in mV, n_valid int64 [B], absent bool [B, C]."""
+"""Inputs of a file: signals in mV, number of samples before the padding, and whether each lead is absent.
+
+Shapes and types: [B, C, L], int64 [B], bool [B, C].
+"""
 Outputs = tuple[Tensor, ...]
 BATCHES = (1, 2, 5)
-"""Batch size of each trial."""
+"""Batch sizes of the random inputs (trials) on which a file is compared with its network."""
 
 
 class ExportedEncoder(nn.Module):
     """Encoder of windows, whose arguments and results are plain tensors.
 
-    As in `embed`, h_rhythm is the mean over several starts within the window (`ModelConfig.phases`).
+    The results are h_rhythm, the pooled vector of a window, and H̄, the vector of each patch, averaged over
+    leads. As in `embed`, h_rhythm is the mean over several starts within the window (`ModelConfig.phases`).
     """
 
     outputs: tuple[str, ...] = ("rhythm", "patch")

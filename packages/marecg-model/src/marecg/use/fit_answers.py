@@ -41,9 +41,9 @@ EASY = "Normal"
 
 
 def shares(model: MarEcg, folder: Path, out: Path) -> tuple[NDArray[np.float64], NDArray[np.uint8]]:
-    """Return predicted shares over the concepts, and the true leaves, of a corpus' records with a leaf.
+    """Return the predicted shares and the true leaves, both [M, N], of the records in a corpus.
 
-    Both arrays are [M, N].
+    Only records with codes for at least one leaf (finding) are used.
 
     Predictions are stored in the folder `out`, and reused by the next call. Raises `CorpusError` if too few
     records have a leaf, or if a record can't be read.

@@ -2,7 +2,9 @@
 
     python -m marecg.use.fit_concept_scores MODEL --data CORPUS [--without SOURCE]
 
-Writes concept_scores.safetensors into the folder of the model's weights, and updates the model card.
+A concept score is the mean of two scores of a concept, from the prototypes and from a ridge regression on the
+beat readout (`marecg.model.readout`). The command writes concept_scores.safetensors into the folder of the
+model's weights, and updates the model card.
 
 Shapes: M corpus records, T records that the scores are fitted on, F features, N concepts, V beat readout.
 """

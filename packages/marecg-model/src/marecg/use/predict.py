@@ -1,6 +1,8 @@
 """Predict the concepts of records with a trained encoder, without a probe.
 
-q is the model's distribution over the concepts (eq. gscl-pred). `predict_table` returns q for many records.
+q is a record's shares over the concepts of the graph (eq. gscl-pred). They add up to 1, and a larger share
+means that the record is more similar to the concept. `predict_table` returns q for many records. h_rhythm is
+the encoder's vector of a record, from which q is computed.
 
 Shapes: B records, K leads or classes, L samples, D width, N concepts, T steps through a record.
 """
@@ -136,20 +138,20 @@ def concepts(model: MarEcg, rhythm_BD: NDArray[np.float32]) -> NDArray[np.float3
 def step_vectors(
     model: MarEcg, record: str | Path, step: float, seconds: float, layout: Layout | None = None
 ) -> tuple[list[float], NDArray[np.float32]]:
-    """Embed the beginning of each step through a record.
+    """Embed a part of a long record every `step` seconds.
 
-    Unreadable steps are left out, and a warning names the first of them. Raises `InputError` if no step can
+    Unreadable parts are left out, and a warning names the first of them. Raises `InputError` if no part can
     be read.
 
     Args:
         model: the encoder.
         record: file of the record.
-        step: seconds between the starts of two steps.
-        seconds: duration of the part that is embedded in each step.
+        step: seconds between the starts of two parts.
+        seconds: duration of a part.
         layout: layout of the file, if it isn't an ECG format.
 
     Returns:
-        Starts of the steps in seconds, and h_rhythm [T, D].
+        Starts of the parts in seconds, and their h_rhythm [T, D].
     """
     parts = in_parts([("", find_one(record, layout))], partial(every, step), seconds)
     entries = (Unread(f"@{part.part.start:g} s", part.place, partial(read_mended, part)) for _, part in parts)
@@ -206,7 +208,7 @@ def predict_table(
     - `record`, `source`: name of the record within its source, and the source, for example a study.
     - `identity`: published name, for example `ptbxl/00001`, whose number is the `ecg_id`.
     - `patient`: id of the patient.
-    - `start`: beginning of the step through the record, in seconds.
+    - `start`: beginning of the part of a long record that the row is about, in seconds.
     - A column per concept or class. A class called `start` gets the column `p start`, and so on.
     - `InfMI by family`, and so on: for each leaf without training records, the share of its family.
     - `called`: for a classifier, the called classes.

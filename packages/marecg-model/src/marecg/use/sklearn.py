@@ -1,5 +1,8 @@
 """Frozen encoder as a step of a scikit-learn pipeline.
 
+The encoder's readouts are explained in `marecg.model.readout`. The shortest is h_rhythm, the pooled vector of
+a record.
+
 Shapes: B records, K leads, L samples, D width, W wide readout, V wide and beat readout.
 """
 
@@ -23,8 +26,8 @@ from marecg.model.windows import required_rate
 ONE_RECORD_S = 5
 """Duration in seconds that decides whether a 2-D array with a row per lead is a single record.
 
-It is a single record, passed by mistake, if each row lasts at least so long, but would be shorter if it held
-all leads of a flattened record.
+Each row of a 2-D array should be a whole record, with its leads concatenated. The array is a single record,
+passed by mistake, if a row lasts at least this long as a single lead, but less per lead as a whole record.
 """
 
 

@@ -74,7 +74,7 @@ def extract(
 
 
 class _Table:
-    """Features of a method. Its blocks are stored in a folder of their own."""
+    """Features that a method has computed so far, stored as blocks in a folder of this method."""
 
     def __init__(self, recordings: Recordings, method: Method, folder: Path) -> None:
         name = re.sub(r"[^\w]+", "-", f"{recordings.name}-{method.name}")
@@ -114,7 +114,7 @@ class _Table:
 
 
 def _lacking(tables: Mapping[Method, _Table], methods: Sequence[Method]) -> dict[range, list[Method]]:
-    """Return the blocks that aren't computed by all methods, each with the methods that lack it."""
+    """Return the rows of each block that is still to be computed, with the methods that need it."""
     blocks = sorted(set().union(*(tables[method].missing for method in methods)), key=lambda rows: rows.start)
     return {rows: [method for method in methods if rows in tables[method].missing] for rows in blocks}
 
@@ -189,8 +189,8 @@ def features_sha256(path: Path) -> str:
 def read_features(path: Path, recordings: Recordings) -> FeatureTable:
     """Read features from a file, and match them with recordings by name.
 
-    A recording that isn't in the file counts as unreadable. The features of an output of `marecg embed` are
-    its readout or, without a readout, h_rhythm.
+    A recording that isn't in the file counts as unreadable. From an output of `marecg embed`, the
+    vectors of the option `--readout` are read or, if the option wasn't used, h_rhythm.
 
     Raises:
         InputError: the file is damaged, its arrays have different lengths, values aren't finite, or all ids
@@ -240,7 +240,7 @@ def _is_embedded(path: Path) -> bool:
 
 
 def _of_embeddings(folder: Path, recordings: Recordings) -> FeatureTable:
-    """Match embeddings with recordings, by source and name or by published name."""
+    """Match the output of `marecg embed` with recordings, by source and name or by published name."""
     by_name = {record: row for row, record in enumerate(recordings.ids)}
     by_identity = {
         identity: row for row, identity in enumerate(recordings.identities) if identity is not None

@@ -1,9 +1,13 @@
 """Evaluate frozen encoders as methods: the tested encoder, and a random encoder of the same shape.
 
-The prototypes of an encoder score a task's classes without labelled records (eq. gscl-pred): q =
-softmax(⟨W_sca h_rhythm, p_c⟩/τ) over the concepts. The score of a class is the log of q's total on its
-concepts (`Task.concepts`). A class may have no concepts. If the model has `concept_scores`, and the beat
-readout is computed, the score is averaged with the score of a ridge regression.
+H are the encoder's vectors of patches, and h_rhythm is the pooled vector of a record. The longer readouts of
+H (wide, beat and full readout) are explained in `marecg.model.readout`.
+
+The prototypes p_c, a vector for each concept of the graph, score a task's classes without labelled records
+(zero-shot). A record's share of a concept is q_c = softmax_c(⟨W_sca h_rhythm, p_c⟩/τ) (eq. gscl-pred). The
+score of a class is the log of the sum of q over the concepts of the class (`Task.concepts`). A class may have
+no concepts. If the model has `concept_scores`, and the beat readout is computed, this score is averaged with
+the score of a ridge regression on the beat readout.
 
 Shapes: B recordings, M records, K classes, N concepts, D width, F features, W wide readout, V wide and beat
 readout, C leads, L samples.
@@ -63,7 +67,10 @@ RANDOM_SEED = 1_000_003
 
 
 Reading = Literal[Readout, "concepts"]
-"""Readout of the reference row. `concepts` is the beat readout with the scores of the classes' concepts."""
+"""Readout of the reference row, which other rows are compared with.
+
+`concepts` is the beat readout, extended by a score for each class from the class's concepts.
+"""
 Reader = Callable[[str, MarEcg], Method]
 """Function from a name and an encoder to a method with this name, which computes the encoder's features."""
 
@@ -71,7 +78,10 @@ Reader = Callable[[str, MarEcg], Method]
 COMPUTED: dict[Reading, Literal["wide", "beats", "full"]] = {
     "rhythm": "wide", "wide": "wide", "beats": "beats", "concepts": "beats", "full": "full"
 }  # fmt: skip
-"""Readout that is computed for each readout of the reference row. It contains the features of all rows."""
+"""Readout that is computed for each readout of the reference row.
+
+The features of all rows are parts of the computed readout.
+"""
 
 
 def encoder(model: MarEcg, readout: Reading = "wide") -> Method:
@@ -159,7 +169,8 @@ def _by_beats(config: ModelConfig, computed: Readout) -> Row:
 def _by_views(config: ModelConfig) -> Row:
     """Return the row of the full readout, with a classifier per view.
 
-    The view of the measured values doesn't use the scores of concepts.
+    A view is a range of the features (`marecg.model.readout.views`). The classifier of the view with the
+    measured values doesn't use the scores of concepts.
     """
     *of_encoder, measured = views(config, "full")
     with_concepts = (*((columns, True) for columns in of_encoder), (measured, False))
@@ -241,8 +252,9 @@ def zero_shot(
         onto: ontology of the model.
         readout: readout of the features. With `beats` or `full`, the model's `concept_scores` are used if it
             has any. Otherwise, only the prototypes are used.
-        family: score a class by the share of its leaves' family if no training record had these leaves. If
-            False, score each class by the share of its leaves, as in the row of concepts.
+        family: how to score a class whose leaves (findings of the graph) no training record had. If True,
+            the score is the share of the leaves' family. If False, it is the share of the leaves, as in the
+            row `encoder, beats + concepts`.
 
     Raises:
         UsageError: the model has no prototypes, because it was trained without GSCL.

@@ -22,11 +22,11 @@ class Row:
 
     Attributes:
         columns: columns of the features.
-        weight_F: factors of the standardised features, if any.
-        choose: classifier for these features; None for the protocol's classifier.
+        weight_F: factors by which the standardised features are multiplied, if any.
+        choose: function that fits a classifier on these features; None for the protocol's classifier.
         of_classes: function from features [M, F] and the task to a further feature for each class, [M, K].
             Only the classifier of this class reads it.
-        own_weight: factor of these further features.
+        own_weight: factor by which the standardised features from `of_classes` are multiplied.
         without_labels: function that scores the features of test records without learning from labels. It
             returns None if it can't score the task.
     """
@@ -84,12 +84,12 @@ class Method:
         name: name of the method, such as `encoder`.
         sha256: hash that changes when the method computes other features.
         compute: function from B signals, float32 [12, L] in mV at 500 Hz, to features, float [B, F].
-        choose: classifier for these features; None for the protocol's classifier.
+        choose: function that fits a classifier on these features; None for the protocol's classifier.
         verify: function that raises if the method no longer matches `sha256`.
         rows: rows of the report, by name. If empty, there is a single row with all features and the name of
             the method.
-        apart: whether it may run in other processes. Such a method is small, starts no threads, and has no
-            state.
+        apart: whether the method may run in other processes. Such a method is small, starts no threads, and
+            has no state.
         check: function that raises `InputError` if the method can't handle a task.
     """
 
@@ -104,11 +104,11 @@ class Method:
 
     @property
     def judged(self) -> Mapping[str, Row]:
-        """Return the rows of the report."""
+        """Return the rows of the report by name: `rows`, or a single row with all features."""
         return self.rows or {self.name: Row(choose=self.choose)}
 
     def read(self, name: str, features: FeatureTable) -> FeatureTable:
-        """Return the features of a row of the report."""
+        """Select the columns of `features` that belong to the row `name` of the report."""
         row = self.judged[name]
         sha256 = f"{self.sha256} {row.columns} {name}"
         return replace(features, x_RF=features.x_RF[:, row.columns], row=row, sha256=sha256)

@@ -1,7 +1,8 @@
 """Baseline resnet1d: train a small ResNet end to end on the labels.
 
 The network follows Wang et al. 2017 (doi:10.1109/IJCNN.2017.7966039), but is smaller and uses strides. It is
-evaluated like a linear probe: with the same shares, an epoch chosen on val, and a single scoring of test.
+evaluated like a linear probe: it trains on the same shares of the training records, its epoch is chosen on
+the validation records (val), and the test records are scored once.
 
 Shapes: M records, B recordings of a batch, C leads, L samples at 500 Hz, N samples at 100 Hz, K classes,
 F = C·N features, W width.

@@ -1,4 +1,7 @@
-"""Fit linear probes on frozen features: logistic regression per class, or MiniRocket's ridge regression.
+"""Fit linear probes on frozen features: logistic regression per class, or ridge regression for MiniRocket.
+
+The strength of the regularisation is chosen on the validation records (val). A view is a range of the
+features with a classifier of its own.
 
 Shapes: M records, K classes, F features, G eigenvalues, S strengths, V views.
 """
@@ -41,10 +44,10 @@ class Part:
     Attributes:
         x_MF: features.
         y_MK: labels, 0 or 1.
-        weight_F: factors of the standardised features, if any.
+        weight_F: factors by which the standardised features are multiplied, if any.
         class_wise: whether the last K features belong to one class each. Only the classifier of this class
             reads the feature, for example the similarity to the class's concept.
-        note: function that is called with a description of each fit, for progress.
+        note: function that shows the current fit to the user. It is called with a description of each fit.
     """
 
     x_MF: NDArray[np.floating]
@@ -58,19 +61,19 @@ class Part:
         return replace(self, x_MF=self.x_MF[rows], y_MK=self.y_MK[rows])
 
     def feature_numbers(self, columns: slice, class_wise: bool) -> NDArray[np.int64]:
-        """Return the numbers of the features in `columns` and, if requested, of the class-wise features."""
+        """Return the numbers of the columns in `columns` and, if requested, of the class-wise features."""
         count = self.x_MF.shape[1]
         of_classes = range(count - self.y_MK.shape[1], count) if class_wise and self.class_wise else ()
         return np.array([*range(*columns.indices(count)), *of_classes])
 
     def only(self, number_F: NDArray[np.int64], class_wise: bool) -> "Part":
-        """Return the part with selected features, by the result of `feature_numbers`."""
+        """Return the part with only the features `number_F`, which come from `feature_numbers`."""
         weight_F = None if self.weight_F is None else self.weight_F[number_F]
         class_wise = class_wise and self.class_wise
         return replace(self, x_MF=self.x_MF[:, number_F], weight_F=weight_F, class_wise=class_wise)
 
     def scaler(self) -> StandardScaler:
-        """Fit the standardisation of the features on this part. It includes the factors `weight_F`."""
+        """Return a scaler that standardises features by this part, and then multiplies them by `weight_F`."""
         scaler = StandardScaler().fit(self.x_MF.astype(np.float64))
         if self.weight_F is not None:
             scaler.scale_ = scaler.scale_ / self.weight_F
@@ -85,8 +88,8 @@ class Fitted:
         chosen: value chosen on val, such as C.
         val_auc: macro AUC on val with this value.
         untrained: numbers of the classes without positives or without negatives in train.
-        logits: function that returns logits [M, K]. Its argument is either features [M, F], or the numbers of
-            records.
+        logits: function from features [M, F] to logits [M, K]. If a `protocol.Learn` made the classifier, the
+            argument is the numbers of the records instead.
     """
 
     chosen: float
@@ -96,7 +99,10 @@ class Fitted:
 
 
 Choose = Callable[[Part, Part], Fitted]
-"""Function that fits on the first part, and chooses on the second. It has no access to the test part."""
+"""Function that fits a classifier, and chooses its strength or epoch.
+
+The arguments are the training part and the validation part. The function has no access to the test part.
+"""
 
 
 def _linear(scaler: StandardScaler, weight_FK: Floats, bias_K: Floats) -> Callable[[NDArray[Any]], Floats]:
@@ -243,8 +249,8 @@ def choose_ridge(train: Part, val: Part) -> Fitted:
 def _decompose(x_MF: Floats, target_MK: Floats) -> tuple[Floats, Floats, Floats]:
     """Return a basis [F, G], projected targets [G, K], and eigenvalues λ [G].
 
-    The weights of ridge regression are basis · projected / (λ + α). Of the Gram matrices of records and of
-    features, the smaller matrix is decomposed.
+    The weights of ridge regression are basis · projected / (λ + α). The eigenvalues come from the Gram matrix
+    of the records (M × M) or of the features (F × F), whichever is smaller.
     """
     if len(x_MF) <= x_MF.shape[1]:
         eigenvalue_G, u_MG = np.linalg.eigh(x_MF @ x_MF.T)

@@ -56,7 +56,7 @@ class LinearHead(nn.Linear):
 
 
 def draw(y_MK: NDArray[np.uint8], fraction: float, seed: int) -> NDArray[np.int64]:
-    """Draw an unstratified share: the numbers of ⌊fraction · M⌋ records, but at least one record."""
+    """Draw ⌊fraction · M⌋ records, but at least one, at random over all labels. Return their numbers."""
     records = np.arange(len(y_MK))
     if fraction == 1:
         return records

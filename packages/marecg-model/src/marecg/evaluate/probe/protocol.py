@@ -1,8 +1,9 @@
 """Define protocols of probing, and the steps that all protocols share.
 
-The steps are: draw a share of the training part, fit on it, choose on val, and score test once. A protocol
-defines how signals are prepared, how a share is drawn, what is fitted, and the notes of a report. The default
-is `STRICT`. Other protocols are in separate files (`merl`) or in other packages.
+The steps are: draw a share of the training records, fit a classifier on it, choose its strength or epoch on
+the validation records (val), and score the test records once. A protocol defines how signals are prepared,
+how a share is drawn, what is fitted, and the notes of a report. The default is `STRICT`. Other protocols are
+in separate files (`merl`) or in other packages.
 
 Shapes: M records, K classes, F features.
 """
@@ -29,9 +30,9 @@ Rows = NDArray[np.int64]
 OVER = "mean over the classes that have positives and negatives in test; the others are left out"
 """Description of the macro AUC in every protocol."""
 Learn = Callable[[Rows, Rows], Fitted]
-"""Function that fits on the first records, and chooses on the second records.
+"""Function from the numbers of training and validation records to a fitted classifier.
 
-It fits a classifier on features (`Protocol.on_features`), or a network that reads the signals.
+The classifier reads features (`Protocol.on_features`), or it is a network that reads the signals.
 """
 
 
@@ -58,16 +59,16 @@ class Protocol:
         normalisation: description of how signals and features are scaled; see `results.Report`.
         policy: description of the classes that the macro AUC averages over.
         draw: function that draws a share of the training part.
-        choose: classifier for the features.
+        choose: function that fits the classifier on features.
         notes: differences from the published code that the protocol follows.
         view: function that prepares the recordings for a method.
-        seed: seed of a single draw of each share; None if each share is drawn with all requested seeds.
+        seed: seed, if each share is drawn only once; None if each share is drawn with all requested seeds.
         own_classifiers: whether a method may use its own classifier, for example a baseline's network.
         unseen_logit: logit of a class without examples in the drawn records; None if the classifier's logit
             is used.
         reader: function from a name and an encoder to a method (`methods.method.Method`), which computes the
             encoder's features; None if the requested readout is used.
-        row: row of the reader's method that a report is about.
+        row: name of the row that a report is about. It is one of the rows of the reader's method.
     """
 
     name: str
@@ -88,7 +89,7 @@ class Protocol:
 
         Args:
             values: features and labels of all records of the task.
-            choose: classifier of the method, if it has its own.
+            choose: function that fits the method's own classifier; None for the protocol's classifier.
         """
         classifier = (choose if self.own_classifiers else None) or self.choose
 

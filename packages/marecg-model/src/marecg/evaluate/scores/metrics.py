@@ -1,7 +1,8 @@
 """Compute metrics of ranking and calibration, by class and by group of records.
 
 A rotation is one of several splits of the same records. If records were tested in rotations
-(`Predictions.rotation_M`), a metric is the mean over rotations.
+(`Predictions.rotation_M`), a metric is the mean over rotations. A seed is a random draw of training records:
+logits [S, M, K] are the predictions of the same test records by classifiers that were fitted on S draws.
 
 Shapes: M records, K classes, S seeds, R resamples, V distinct logits, N bins or logits in falling order.
 """

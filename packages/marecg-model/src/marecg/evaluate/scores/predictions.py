@@ -68,7 +68,7 @@ def predictions(
     reference: str,
     rotation_M: Rotations = None,
 ) -> Predictions:
-    """Collect the logits of all trials. Seeds are in the order of the draws."""
+    """Collect the logits of all trials. The seed s is the s-th draw of training records."""
     logits: dict[tuple[str, float], list[Floats]] = {}
     for method, drawn in trials.items():
         for trial in drawn:
@@ -154,7 +154,7 @@ class Difference(NamedTuple):
         task: name of the task.
         other: run that the first run is compared with.
         by_fraction: difference of the macro AUCs for each fraction.
-        scarce: result of `scarce`.
+        scarce: classes with few positives or negatives in test, with the number of these.
     """
 
     task: str
@@ -192,7 +192,10 @@ def _shared_tasks(runs: Sequence[Path], protocol: str) -> list[str]:
 
 
 def scarce(predictions: Predictions) -> dict[str, int]:
-    """Return the classes with few positives or few negatives in test, and this number."""
+    """Return the classes with fewer than `RELIABLE_COUNT` positives or negatives in test, by name.
+
+    The value is the number of positives or of negatives, whichever is smaller.
+    """
     positives_K = predictions.y_MK.sum(axis=0, dtype=np.int64)
     fewer_K = np.minimum(positives_K, len(predictions.y_MK) - positives_K)
     return {

@@ -1,5 +1,9 @@
 """Summarise trials as the cells of a report.
 
+A cell has the scores of a method at a share of the training records. A trial is a single fit, on a random
+draw of such a share. The rows of an encoder differ in the readout (`marecg.model.readout`) of its patch
+vectors H. h_rhythm is the readout that the encoder's own pool computes.
+
 Shapes: M test records, K classes, S seeds, R resamples.
 """
 
@@ -38,7 +42,7 @@ CONCEPTS = f"{BEATS} + concepts"
 ZERO_SHOT = "zero-shot"
 """Row of the scores by a run's prototypes, without a classifier."""
 READ_AS = {"rhythm": ENCODER, "wide": WIDE, "beats": BEATS, "full": FULL, "concepts": CONCEPTS}
-"""Row of each readout."""
+"""Name of the row for each value of `--readout`."""
 ENCODER_METHODS = (ENCODER, WIDE, BEATS, FULL, CONCEPTS, MEAN_H, ZERO_SHOT)
 """Rows of a run's encoder."""
 RANDOM = "random encoder"
@@ -69,7 +73,10 @@ class Trial:
 
 
 def pooled(rotations: Sequence[Sequence[Trial]]) -> list[Trial]:
-    """Join the trials of the rotations, draw by draw. Chosen values are averaged."""
+    """Join trials with the same share and seed, one from each rotation, into a trial on all test records.
+
+    `chosen` and `val_auc` are averaged over rotations.
+    """
     if len(rotations) == 1:
         return list(rotations[0])
     return [
@@ -91,11 +98,13 @@ def _mean(values: Sequence[float | None]) -> float | None:
 
 
 def judged_by(methods: Collection[str], wide: bool = False) -> str:
-    """Return the method that represents a run. It doesn't use a pool that is untrained.
+    """Return the name of the row by which a run is compared with other runs.
+
+    This is h_rhythm or, if no loss trained its pool, the mean of H.
 
     Args:
         methods: methods in the run's report.
-        wide: return a row with the beat readout if there is one, or else the wide readout.
+        wide: return a row with the beat readout if there is such a row, and otherwise the wide readout.
     """
     if wide:
         return next((name for name in (CONCEPTS, BEATS) if name in methods), WIDE)
@@ -111,7 +120,7 @@ def summarise(
     resamples: int = RESAMPLES,
     rotation_M: Rotations = None,
 ) -> tuple[Cell, ...]:
-    """Summarise trials. Each method has a cell per fraction of the training records.
+    """Return a cell for each method and each share of the training records.
 
     Args:
         trials: trials of each method.

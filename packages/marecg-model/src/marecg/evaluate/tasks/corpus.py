@@ -1,4 +1,4 @@
-"""Define a task on a prepared corpus. Its classes are the leaves of the concept graph.
+"""Define a task on a prepared corpus. Its classes are the findings (leaves) of the concept graph.
 
 Shapes: R recordings, M labelled records, N concepts, K classes.
 """
@@ -105,7 +105,8 @@ def split_by_patient(recordings: Recordings) -> NDArray[np.str_]:
 def corpus_recordings(corpus: Corpus) -> Recordings:
     """Return the recordings of a corpus at 500 Hz.
 
-    Reading the first row of a recording returns all its windows.
+    A long recording has several rows in the corpus, one for each window. Reading the first of these rows
+    returns the joined signal of all windows.
     """
     if corpus.config.fs != FS:
         remedy = f"Prepare the corpus again at {FS} Hz"

@@ -37,7 +37,7 @@ def roots(names: Sequence[str], folders: Sequence[str | Path]) -> dict[TaskDefin
             for the first task that has no folder yet.
 
     Raises:
-        UsageError: a task is unknown or has no folder, or no task reads a folder.
+        UsageError: a task is unknown or has no folder, or a folder belongs to none of the tasks.
 
     Example:
         >>> [task.name for task in roots(["all"], ["ptb-xl", "cpsc2018=cpsc_2018"])]

@@ -214,7 +214,7 @@ def files_sha256(root: Path, files: Iterable[Path]) -> str:
 
 
 def split_of(record: str) -> str:
-    """Return the part of a record or patient by its fold: train 0 to 5, val 6 and 7, test 8 and 9.
+    """Return the part of a record or patient. A hash of its name is its fold: 0–5 train, 6–7 val, 8–9 test.
 
     Example:
         >>> split_of("georgia/E00001")
@@ -226,7 +226,7 @@ def split_of(record: str) -> str:
 
 @dataclass(frozen=True)
 class Folds:
-    """Folds of each part, in the order of `SPLITS`. Records in other folds are left out.
+    """Folds for training, validation and test, in this order. Records in other folds are left out.
 
     Example:
         >>> folds = Folds.of("1-5,6,7-8")
@@ -253,7 +253,7 @@ class Folds:
         return cls(parts, text)
 
     def part(self, number: int) -> str:
-        """Return the part of a fold, or "" if the fold is left out."""
+        """Return `train`, `val` or `test` for a fold, or "" if the fold is left out."""
         return next((name for name, part in zip(SPLITS, self.parts, strict=True) if number in part), "")
 
     def __str__(self) -> str:
