@@ -39,11 +39,11 @@ class UsageError(EcgError):
 
 
 class ConfigError(UsageError):
-    """A recipe or a `--set` names an unknown setting or an impossible value."""
+    """A recipe file or the option `--set` of a training run has an unknown setting or an invalid value."""
 
 
 class UnknownSettingError(ConfigError):
-    """A setting has an unknown name, kept in the attribute `setting`."""
+    """A setting has an unknown name. The attribute `setting` contains this name."""
 
     def __init__(self, setting: str, *, where: object = "", remedy: str = "") -> None:
         super().__init__(f"unknown setting {setting!r}", where=where, remedy=remedy)
@@ -55,7 +55,7 @@ class StoppedError(EcgError):
 
     Attributes:
         signal: number of the signal.
-        step: last step in the checkpoint.
+        step: number of training steps that the saved checkpoint contains.
     """
 
     def __init__(self, signal: int, step: int, *, where: object = "") -> None:
@@ -84,7 +84,7 @@ def suggest(name: str, choices: Iterable[str], otherwise: str = "") -> str:
 
 
 def refuse_unknown(noun: str, name: str, choices: Collection[str], where: object = "") -> None:
-    """Raise `UsageError` if a name is not among the choices. `noun` says what the name stands for."""
+    """Raise `UsageError` if a name is not among the choices. `noun` is the word for it, such as "rule"."""
     if name not in choices:
         problem = f"unknown {noun} {name!r}"
         raise UsageError(problem, where=where, remedy=suggest(name, choices))

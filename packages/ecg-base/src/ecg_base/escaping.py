@@ -53,7 +53,7 @@ def unguarded(text: str) -> str:
     """Undo `guarded`: return the original text of a cell.
 
     Args:
-        text: a cell, guarded or not.
+        text: the text of a cell. Text that `guarded` did not change is returned unchanged.
 
     Example:
         >>> unguarded("'=1+1"), unguarded("'AF'"), unguarded("a␍b") == f"a{chr(13)}b"

@@ -123,8 +123,8 @@ def remove_left_over(folder: Path, *, alone: bool = False) -> None:
 def _may_be_in_use(hidden: Path) -> bool:
     """Return whether a process may still be writing to the hidden folder.
 
-    In a cluster, locks on a shared disk may be invisible to other machines. So a folder of another machine
-    always counts as in use.
+    In a cluster, locks on a shared disk may be invisible to other machines. So a hidden folder that another
+    machine created always counts as in use.
     """
     try:
         with (hidden / _LOCK).open("r+") as lock:
@@ -150,7 +150,7 @@ def _hidden_folder(target: Path) -> Iterator[Path]:
             lock.flush()
             with suppress(OSError):  # a file system without locks
                 fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            Path(lock.name).rename(hidden / _LOCK)  # locked before other processes can see it
+            Path(lock.name).rename(hidden / _LOCK)  # the file gets its final name after it is locked
             yield hidden
     finally:
         shutil.rmtree(hidden, ignore_errors=True)
@@ -167,7 +167,7 @@ def _replace_folder(target: Path, by: Path) -> None:
 
 
 def _put_back(hidden: Path) -> None:
-    """Restore the old folder if it was moved away and the new folder didn't replace it."""
+    """Move the old folder back to its place if the process stopped between the two renames of `replacing`."""
     for new in hidden.iterdir():
         target = hidden.parent / new.name
         if new.name not in (_LOCK, _OLD) and (hidden / _OLD).exists() and not target.exists():
@@ -209,9 +209,9 @@ def refuse_others(out: Path, ours: Callable[[str], object], mark: str = "") -> N
 
     Args:
         out: the folder.
-        ours: predicate for the names of files that this program writes.
-        mark: name of a file that must be in the folder. Without it, all files count as foreign, because other
-            programs may use the same names.
+        ours: function that returns whether this program writes a file with the given name.
+        mark: name of a file that shows that this program wrote the folder. If the folder lacks this file, all
+            files count as foreign, because other programs may use the same names. "" requires no such file.
 
     Raises:
         UsageError: `out` is a file, or holds foreign files, which would be lost.
@@ -251,11 +251,12 @@ def refuse_address(
         remedy: remedy of the error.
 
     Raises:
-        UsageError: the path starts like an address, and no file or folder is named like its first part.
+        UsageError: the path starts like an address, such as ``s3://``, and its first part isn't an existing
+            folder.
 
     Example:
         >>> refuse_address(Path("graphs/graph.ttl"))
     """
     if _ADDRESS.match(str(path)) and not Path(Path(path).parts[0]).exists():
-        address = str(path).replace(":/", "://") if isinstance(path, Path) else path  # Path drops a slash
+        address = str(path).replace(":/", "://") if isinstance(path, Path) else path  # `Path` makes // into /
         raise UsageError(problem, where=address, remedy=remedy)

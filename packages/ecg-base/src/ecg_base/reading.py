@@ -82,7 +82,10 @@ def read_bounded(
 def _refuse_bomb(
     unpacked: int, packed: int, where: object, remedy: str, error: type[InputError] = InputError
 ) -> None:
-    """Raise `error` if packed content takes more than `EXPANSION` and `EXPANDED_BYTES` allow."""
+    """Raise `error` if compressed content would take too much memory: more than `EXPANSION` times its size.
+
+    Sizes up to `EXPANDED_BYTES` are always allowed.
+    """
     most = max(EXPANSION * packed, EXPANDED_BYTES)
     if unpacked > most:
         problem = f"must unpack to at most {most >> 20:,} MB, got {unpacked >> 20:,} MB from {packed:,} bytes"
@@ -90,9 +93,10 @@ def _refuse_bomb(
 
 
 def refuse_zip_bomb(archive: ZipFile, where: object, remedy: str) -> None:
-    """Raise `InputError` if an archive would unpack to more than `EXPANSION` and `EXPANDED_BYTES` allow.
+    """Raise `InputError` if a zip archive would unpack to more than `EXPANSION` times its size.
 
-    The sizes are read from the archive's directory.
+    Up to `EXPANDED_BYTES` are always allowed. The sizes come from the directory at the end of the archive, so
+    nothing is unpacked.
     """
     members = archive.infolist()
     packed = sum(member.compress_size for member in members)
@@ -110,8 +114,9 @@ def parquet_batches(
 ) -> Iterator[Any]:
     """Yield the rows of a Parquet file as Arrow tables, with bounded memory and verified page checksums.
 
-    Parquet's dictionary encoding can expand a few bytes to gigabytes. So the size of all numbers is checked
-    before reading. Strings are read as indices of their dictionary and checked before they are expanded.
+    Parquet's dictionary encoding can expand a few bytes to gigabytes. So the memory for all numbers is
+    computed and checked before reading. Strings are first read as indices of their dictionary. The size of
+    the text is checked before the indices are replaced by strings.
 
     Args:
         file: path or open file.

@@ -3,14 +3,14 @@
 `load` returns an `Ontology`, the argument of most other functions. The packages, from the lowest layer up::
 
     base         errors, tables, text folding
-    graph        concepts and their order, routing of codes to concepts, soft targets
+    graph        concepts, their numbering, routing of codes to concepts, soft targets
     formats      bundle, Turtle and RDF, SSSOM, networkx
     checks       the rules that a graph must keep
     (top)        Ontology and load
     statements   findings in the texts of devices and reports
-    codes        codes of users and corpora, and their coverage
+    codes        codes of users and data sets, and how many of them the graph covers
     validation   SNOMED CT releases, OWL, SHACL, reports of findings
-    curation     building, review, decisions, matching, differences
+    curation     building, review sheets, decisions of reviewers, label matching, differences
     views        explanation, search, figures, browse page, exports
 
 Importing the package imports no submodule. Each public name imports its module on first use. So routing a
@@ -28,7 +28,7 @@ _attribute, _, __all__ = lazy_loader.attach_stub(__name__, __file__)
 def __getattr__(name: str) -> Any:
     if name == "__version__":
         return import_module("importlib.metadata").version("ecg-ontology")
-    if not name.startswith("_") and name not in __all__:  # a submodule is imported by its path
+    if not name.startswith("_") and name not in __all__:  # `import` looks up submodules
         from ecg_base import suggest
 
         suggestion = suggest(name, __all__, "dir(ecg_ontology) lists the names")

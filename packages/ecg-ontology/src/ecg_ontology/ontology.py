@@ -1,4 +1,4 @@
-"""Define the ontology: vocabulary, routing and targets.
+"""Define the ontology: concepts and edges, routing of codes to concepts, and training targets of records.
 
 NumPy, networkx and the checks are imported on first use, because routing a code doesn't need them.
 
@@ -211,7 +211,9 @@ class Ontology(Vocabulary):
         return dict(self.draft.official)
 
     def route(self, code: str | int) -> Route:
-        """Return the route π of a code. An unknown or invalid code isn't an error, but a status of the route.
+        """Return the route π of a code: the concepts that it reaches.
+
+        An unknown or invalid code raises no error. The status of the route shows the problem.
 
         Args:
             code: SNOMED CT code as text or integer, or a code with a prefix such as ``scp:NORM``.
@@ -288,7 +290,8 @@ class Ontology(Vocabulary):
     ) -> "NDArray[np.float64]":
         """Return the clamped soft targets, float64[B, N].
 
-        Rows sum to 1. Rows of records without a leaf are zero.
+        A row is a distribution over all concepts that decreases with the distance to c*. Clamped means that
+        all active leaves get as much weight as c*. Rows sum to 1. Rows of records without a leaf are zero.
 
         Args:
             y: leaf multi-hot, [B, N].

@@ -19,7 +19,7 @@ _LONG = 5
 """Minimum length of words in which ae and oe become e (ischaemia, oedema). LAE stays unchanged."""
 
 
-@lru_cache(maxsize=1 << 14)  # a search folds every label of the ontology
+@lru_cache(maxsize=1 << 14)  # cached, because each search folds every label of the ontology
 def fold(text: str) -> str:
     """Return `text` in lower case without accents and punctuation, for comparison with other folded text.
 

@@ -13,7 +13,7 @@ XML_FORBIDS = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]
 
 
 class _RootReached(Exception):  # noqa: N818 — ends the parse, no error
-    """Exception that ends the parse after the declarations. The RDF parser handles the rest."""
+    """Exception that stops the parse at the root element, because all entities are declared before it."""
 
 
 def refuse_nested_entities(path: Path) -> None:
@@ -40,4 +40,4 @@ def refuse_nested_entities(path: Path) -> None:
         try:
             parser.ParseFile(file)
         except (_RootReached, expat.ExpatError):
-            return  # the RDF parser reports errors after the declarations
+            return  # the RDF parser reads the file again, and reports other errors

@@ -1,7 +1,7 @@
-"""Check a draft by the catalogue of rules, which has a module for each chapter.
+"""Check a draft, the unchecked content of an ontology's files, by the rules of a catalogue.
 
-The id of a rule never gets another meaning. The letter of the id is the severity. The first digit is the
-chapter: 0 structure, 1 text variants, 2 enumeration, 3 routing.
+The catalogue has chapters of related rules. The id of a rule never gets another meaning. The letter of the id
+is the severity. The first digit is the chapter: 0 structure, 1 text variants, 2 enumeration, 3 routing.
 """
 
 from ecg_base import refuse_unknown
@@ -32,8 +32,8 @@ BUILDABLE = frozenset(rule.id for chapter in (STRUCTURE, DECISIVE) for rule in c
 def findings(draft: Draft, profile: Profile = "paper") -> tuple[Finding, ...]:
     """Return the findings of all rules in the order of the catalogue.
 
-    The profile ``curated`` doesn't use the paper's deviating rows, so the findings don't include these rows.
-    Raises `UsageError` if the profile is unknown.
+    The paper routes some codes in another way than the curators. The profile ``curated`` doesn't use these
+    rows of the paper, so they aren't reported in this profile. Raises `UsageError` if the profile is unknown.
     """
     refuse_unknown("routing profile", profile, PROFILES)
     rules = (rule for rule in RULES.values() if profile == "paper" or rule.id != PROFILE_DIFFERENCE)
@@ -41,7 +41,10 @@ def findings(draft: Draft, profile: Profile = "paper") -> tuple[Finding, ...]:
 
 
 def refuse_unsound(draft: Draft, where: object) -> None:
-    """Raise `SourceError` for the first error that prevents a build: in structure, decisive rows or lock."""
+    """Raise `SourceError` for the first error that prevents building an ontology from the draft.
+
+    Only the rules of the graph's structure, of the routing to concepts, and of the lock file prevent it.
+    """
     found = (finding for rules in (STRUCTURE, DECISIVE, LOCKED) for finding in rules.findings(draft))
     errors = [finding for finding in found if finding.severity is Severity.error]
     if errors:

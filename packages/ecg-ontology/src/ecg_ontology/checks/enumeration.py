@@ -1,4 +1,7 @@
-"""Rules of the enumeration: the frozen content is unchanged, or the version is higher."""
+"""Rules of the enumeration, the numbered list of concepts and edges that a checkpoint depends on.
+
+The file ``enumeration.lock`` freezes it. The frozen content may change only if the version is raised.
+"""
 
 import re
 from collections.abc import Iterator
@@ -48,7 +51,7 @@ def _other_version(draft: Draft) -> Iterator[Breach]:
     rising = lock is not None and version_of(draft.header.version) > version_of(lock.version)
     for name, head in draft.tables.items():
         if rising and lock is not None and head.version == lock.version:
-            continue  # the version was raised by hand, and the next build updates the table
+            continue  # the version was raised by hand, and the next `ecgonto build` writes it to the table
         if head.version and head.version != draft.header.version:
             message = f"{name} must have the version {draft.header.version} of the graph, got {head.version}"
             yield Breach(name, message, name)
@@ -179,7 +182,7 @@ def _lower_version(draft: Draft) -> Iterator[Breach]:
 
 
 def _without_moved(lock: Lock, draft: Draft) -> list[str]:
-    """Return the lines of the lock without changed nodes, because E202 already reports them."""
+    """Return the lines of the lock, except lines of changed nodes, which rule CCG-E202 already reports."""
     now = set(draft_lines(draft))
     return [line for line in lock.lines if line in now or line.startswith("edge\t")]
 
@@ -200,10 +203,10 @@ def version_of(text: str) -> tuple[tuple[int, ...], bool, tuple[tuple[bool, int,
 
 
 def _rose(draft: Draft, lock: Lock, parts: int) -> bool:
-    """Return whether the first `parts` numbers of the version are higher than in the lock.
+    """Return whether the first `parts` numbers of the draft's version are higher than in the lock.
 
-    A lock of a pre-release is not final: until the release, the same changes are allowed as for a new
-    version.
+    The lock of a pre-release such as 1.1.0-rc1 isn't final. Until the release of 1.1.0, each later version
+    may make the changes that 1.1.0 may make.
     """
     (new, *_), (old, final, _) = version_of(draft.header.version), version_of(lock.version)
     higher = version_of(draft.header.version) > version_of(lock.version)

@@ -1,4 +1,4 @@
-"""Rules of mappings: rows of routing tables, their SSSOM terms, and their tables."""
+"""Rules of routing rows: the concept and code of a row, its SSSOM terms, and the table it may be in."""
 
 import re
 from collections import defaultdict
@@ -194,7 +194,7 @@ def _unread_table(draft: Draft) -> Iterator[Breach]:
 
 
 def breach(row: RoutingRow, problem: str) -> Breach:
-    """Return a breach in a row. Its subject is the row's code."""
+    """Return the breach of a rule by a routing row. The subject of the breach is the row's code."""
     return Breach(row.code, f"{row.code} {problem}", row.where)
 
 

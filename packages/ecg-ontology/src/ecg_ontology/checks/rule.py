@@ -58,7 +58,11 @@ class Rule(Generic[Subject]):
 
 
 class Chapter(Generic[Subject]):
-    """Group of rules: first the rules of its parts, then its own rules in order of definition."""
+    """Group of rules in the catalogue.
+
+    A chapter can contain other chapters. Their rules come first, and the chapter's own rules follow in the
+    order of definition.
+    """
 
     def __init__(self, title: str, *parts: "Chapter[Subject]") -> None:
         self.title = title

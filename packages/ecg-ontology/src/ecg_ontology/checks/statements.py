@@ -1,4 +1,7 @@
-"""Rules of other statements in the source. They are preserved, and must not contradict the graph."""
+"""Rules of OWL and SKOS statements for which a draft has no field, such as ``owl:sameAs``.
+
+Such statements are preserved, and they must not contradict the graph.
+"""
 
 from collections import defaultdict
 from collections.abc import Iterator

@@ -286,6 +286,6 @@ def _subtype_before_parent(draft: Draft) -> Iterator[Breach]:
 
 
 def _breach(draft: Draft, relation: DraftRelation, problem: str) -> Breach:
-    """Return a breach by a relation. The message starts with the relation."""
+    """Return the breach of a rule by a relation. Its message starts with the relation: "AF family Rhythm"."""
     name = f"{draft.abbreviation(relation.subject)} {relation.kind} {draft.abbreviation(relation.object)}"
     return Breach(name, f"{name} {problem}", relation.place)

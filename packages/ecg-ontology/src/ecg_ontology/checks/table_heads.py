@@ -132,7 +132,7 @@ def _other_edition(draft: Draft) -> Iterator[Breach]:
 
 
 def _is_past(date: str, tomorrow: datetime.date) -> bool:
-    """Return whether a text is a date up to `tomorrow`. Today depends on the time zone."""
+    """Return whether a text is a date up to `tomorrow`, which is already today in other time zones."""
     try:
         return datetime.date.fromisoformat(date) <= tomorrow
     except ValueError:

@@ -85,7 +85,7 @@ class CodeMapping:
 
     @cached_property
     def _by_bare(self) -> dict[str, list[tuple[str, tuple[str, ...]]]]:
-        """Vocabulary and targets of each code in the mapping, by the code without its prefix."""
+        """Vocabulary and targets of each code in the mapping, by the code without the vocabulary's prefix."""
         subjects: dict[str, list[tuple[str, tuple[str, ...]]]] = {}
         for subject, targets in self.targets.items():
             vocabulary, bare = _parted(subject)
@@ -94,7 +94,7 @@ class CodeMapping:
 
     @property
     def about(self) -> dict[str, Any]:
-        """Identity of the mapping, for provenance."""
+        """SHA-256 of the mapping's file, which records the origin of the codes."""
         return {"sha256": {"mapping": file_sha256(self.path)}}
 
 
@@ -116,7 +116,10 @@ class MachineStatements(CodeMapping):
 
     @cached_property
     def _codes(self) -> dict[int, str]:
-        """Code of each leaf: a code that reaches only this leaf, from SNOMED CT if available."""
+        """A code for each leaf (concept of a finding), by the leaf's index.
+
+        The code reaches only this leaf. If possible, it is a SNOMED CT identifier.
+        """
         ranked: dict[int, tuple[int, bool, str]] = {}
         for row in self._graph.rows:
             leaves = self._graph.route(row.code).leaves
@@ -147,7 +150,7 @@ class MachineStatements(CodeMapping):
 
     @property
     def about(self) -> dict[str, Any]:
-        """Identity of the mapping, for provenance."""
+        """SHA-256 of the packaged tables, which records the origin of the codes."""
         digest = hashlib.sha256()
         for path in sorted(TABLES.glob("*.tsv")):
             digest.update(path.read_bytes())

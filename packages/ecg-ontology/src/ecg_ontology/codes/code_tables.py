@@ -33,7 +33,7 @@ class CodeTable:
         path: the table.
         codes: codes of each record in row order, without duplicates. A record may have no codes.
         patients: patient of each record for which the table has a patient.
-        about: identity of the table, for provenance: hashes of the files, columns, vocabulary.
+        about: hashes of the files, names of the columns, and vocabulary, to record the origin of the codes.
 
     Example:
         >>> CodeTable(Path("codes.csv"), {"a": ("164889003",)}, {"a": "patient 7"}, {}).patients["a"]

@@ -1,4 +1,7 @@
-"""Read the codes of a corpus from a table of codes or counts, or from records in memory."""
+"""Read the codes of a corpus (a collection of ECG records) from a table, or from records in memory.
+
+A table has either the codes of each record, or the number of records for each code.
+"""
 
 import re
 from collections import Counter
@@ -21,10 +24,10 @@ class CorpusCodes(FrozenModel):
     """Codes of a corpus.
 
     Attributes:
-        name: path that the codes were read from.
+        name: path of the table, or of the records.
         counts: number of records by code.
         records: codes of each record, or `None` if only counts are known.
-        sources: columns of the table of counts that were added up.
+        sources: columns of counts that were added up, if the corpus is a table of counts.
     """
 
     name: str

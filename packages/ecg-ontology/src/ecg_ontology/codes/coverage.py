@@ -1,4 +1,8 @@
-"""Measure the coverage of a corpus: leaves without records, codes without a concept, unexpected targets."""
+"""Measure how well the graph covers the codes of a corpus (a collection of ECG records).
+
+The report lists codes without a concept, and leaves (concepts of findings) without records. It also counts
+records whose training target is centred on a normal rhythm although they have a pathology.
+"""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -9,7 +13,7 @@ from ecg_ontology.ontology import Ontology
 
 
 class CodeUse(FrozenModel):
-    """Use of a code in a corpus: number of records, and leaves that the code reaches."""
+    """Code in a corpus, with its number of records and the leaves that it reaches."""
 
     code: str
     label: str
@@ -23,9 +27,9 @@ class RecordUse(FrozenModel):
 
     Attributes:
         without_leaf: number of records whose codes reach no leaf.
-        normal_primary: number of records with a pathology whose primary concept c* is nevertheless a yielding
-            leaf (normal sinus rhythm).
-        codes_per_record: number of records by number of codes (paper, Table pretrain-code-histogram).
+        normal_primary: number of records with a pathology whose primary concept is nevertheless a finding of
+            a healthy heart (normal sinus rhythm). The training target is centred on the primary concept c*.
+        codes_per_record: number of records that have 1, 2, … codes (paper, Table pretrain-code-histogram).
     """
 
     records: int
@@ -39,9 +43,9 @@ class Coverage(FrozenModel):
 
     Attributes:
         corpus: origin of the codes.
-        sources: columns of a table of counts that were added up.
+        sources: columns of counts that were added up, if the corpus is a table of counts.
         codes: all codes in the corpus, most frequent first.
-        by_status: number of distinct codes by status.
+        by_status: number of distinct codes by routing status (routed, unrouted, unknown or invalid).
         leaves: number of records by leaf. For a table of counts, the sum of the counts of the leaf's codes.
         unsupported: leaves without a code in the corpus.
         records: counts of records, or `None` for a table of counts.
@@ -60,7 +64,7 @@ def coverage_of(onto: Ontology, corpus: CorpusCodes, rule: Rule = "max-index") -
     """Return the coverage of a corpus by an ontology.
 
     Args:
-        onto: the ontology, in the profile to use.
+        onto: the ontology, loaded with the routing profile to use.
         corpus: result of `read_corpus`.
         rule: rule that selects the primary concept c*.
 

@@ -1,4 +1,8 @@
-"""Build the bundle and the lock file from a folder of sources."""
+"""Build the bundle and the lock file from a folder of sources.
+
+The bundle is a single JSON file with the whole ontology. The lock file ``enumeration.lock`` freezes the
+concepts, edges and routes of a version, because models depend on them.
+"""
 
 import re
 import shutil
@@ -78,14 +82,14 @@ def built_files(sources: Path, bundle: Path, new_version: str = "") -> dict[Path
 
 
 def _of_version(draft: Draft) -> Draft:
-    """Return the draft with its own version in all tables."""
+    """Return a copy of the draft in which the metadata of all tables have the version of the ontology."""
     version = {"version": draft.header.version}
     tables = {name: head.model_copy(update=version) for name, head in draft.tables.items()}
     return draft.model_copy(update={"tables": tables})
 
 
 def _earlier(bundle: Path, draft: Draft) -> Draft | None:
-    """Return the existing bundle at the path, or None. Raises `UsageError` for a file of another kind."""
+    """Return the bundle that the build will replace, or None. Raises `UsageError` for any other file."""
     if not bundle.exists():
         return None
     problem = "isn't an ontology"
@@ -98,13 +102,16 @@ def _earlier(bundle: Path, draft: Draft) -> Draft | None:
 
 
 def _freezes_the_same(old: Lock, new: Lock) -> bool:
-    """Return whether two locks freeze the same content. Early locks don't contain the routing."""
+    """Return whether two locks freeze the same content. Early locks have no routing to compare."""
     known = (old.version, old.sha256, old.yields) == (new.version, new.sha256, new.yields)
     return known and old.routing in ("", new.routing)
 
 
 def _graph_of_version(sources: Path, draft: Draft, version: str) -> dict[Path, str]:
-    """Return the text of the graph with the new version by path, or {} if it has this version."""
+    """Return the path of the graph's file and its text with the new version.
+
+    The result is {} if the graph already has this version.
+    """
     old = draft.header.version
     if draft.lock is not None and version_of(version) <= version_of(draft.lock.version):
         problem = f"must be higher than {draft.lock.version} in the lock, got {version}"
@@ -133,7 +140,7 @@ def build(
     nothing is written. Raises the errors of `built_files`, and `OutputError` if a file can't be written.
 
     Returns:
-        All paths of built files, and the paths whose content was missing or different.
+        The paths of all built files, and the paths of the files that were missing or out of date.
     """
     with nullcontext() if check or not sources.is_dir() else editing(sources):
         files = built_files(sources, bundle, new_version)

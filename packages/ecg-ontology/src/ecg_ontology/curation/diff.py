@@ -1,6 +1,8 @@
 """Compare the training targets of two ontologies: nodes, edges, distances, routes and targets.
 
-Concepts are matched by IRI, so that renumbered concepts are recognised.
+Concepts are matched by IRI, so that renumbered concepts are recognised. D is the matrix of distances between
+concepts. A record has a 0/1 vector y of its leaves (concepts of findings), a primary concept c* among these
+leaves, and a soft target, a distribution around c*.
 
 Shapes: B records, N concepts.
 """
@@ -19,7 +21,7 @@ TOLERANCE = 1e-12
 
 
 class MovedPair(FrozenModel):
-    """Pair of concepts (abbreviations) with an old and a new distance."""
+    """Pair of concepts, by their abbreviations, whose distance in the graph changed."""
 
     a: str
     b: str
@@ -29,12 +31,12 @@ class MovedPair(FrozenModel):
 
 
 class ChangedCode(FrozenModel):
-    """Changed target of a record that has only this code.
+    """Code for which the training target of a record with only this code changed.
 
     Attributes:
         code: the code.
-        y: abbreviations of the leaves, before and after.
-        primary: abbreviation of the primary concept c*, before and after. "" if there is no leaf.
+        y: abbreviations of the leaves, as (before, after).
+        primary: abbreviation of the primary concept c*, as (before, after). "" if there is no leaf.
         total_variation: half the sum of absolute differences between the two soft targets, from 0 to 1.
     """
 
@@ -58,17 +60,18 @@ class Difference(FrozenModel):
     """Changes from one ontology to another.
 
     Attributes:
-        enumeration: lines of the enumeration that were removed (``-``) or added (``+``).
+        enumeration: lines for concepts and edges that were removed (``-``) or added (``+``).
         routes: codes that reach other concepts.
         moved: pairs of concepts with a changed distance, pairs of leaves first.
         rows: concepts with a changed row of D, and therefore a changed soft target.
         codes: codes with a change in y, c* or the soft target.
-        yields: concepts that yield under ``most-specific`` in only one of the two ontologies.
+        yields: concepts that yield to other leaves (`Concept.yields`) in only one of the two ontologies.
         texts: concepts in both ontologies with a changed label, text variant, translation, synonym,
             definition or source.
         records: changes in the records of a corpus, or `None` without a corpus of records.
-        crosswalks: removed (``-``) and added (``+``) rows of crosswalks. They don't affect targets.
-        official: codes whose label in the official map was changed, added or removed.
+        crosswalks: removed (``-``) and added (``+``) rows of crosswalks, the tables of codes that are only
+            exported. They don't affect targets.
+        official: codes whose label in the official map of the CinC Challenges was changed, added or removed.
     """
 
     enumeration: tuple[str, ...]
@@ -182,7 +185,11 @@ def _moved_pairs(old: Ontology, new: Ontology) -> tuple[MovedPair, ...]:
 
 
 class _Supervised:
-    """Targets of records under two ontologies: y [B, N], c*, and total variation of the soft targets [B]."""
+    """Training targets of the same records under an old and a new ontology.
+
+    The attributes are y [B, N] and the primary concepts for each ontology, and the total variation [B]
+    between the soft targets of the two ontologies.
+    """
 
     def __init__(
         self,
@@ -198,7 +205,8 @@ class _Supervised:
         targets = np.zeros((2, len(records), len(column) + 1))
         for onto, y, target in zip(ontologies, self.y, targets, strict=True):
             target[:, [column[node.iri] for node in onto.nodes]] = onto.soft_targets(y, sigma, rule)
-            target[~y.any(axis=1), -1] = 1.0  # the last column stands for "no target"
+            # The last column stands for "no target", so records with and without a target differ completely.
+            target[~y.any(axis=1), -1] = 1.0
             self.primary.append([None if c < 0 else onto.nodes[c] for c in onto.primary(y, rule)])
         self.total_variation: NDArray[np.float64] = np.abs(targets[0] - targets[1]).sum(axis=1) / 2
         of_nodes = [[node and node.iri for node in nodes] for nodes in self.primary]

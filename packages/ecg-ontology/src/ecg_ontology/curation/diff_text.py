@@ -18,8 +18,8 @@ def difference_text(difference: Difference, threshold: float = THRESHOLD) -> str
 
     Args:
         difference: result of `compare`.
-        threshold: total variation below which a code with equal leaves and c* is only counted. 0 lists
-            everything.
+        threshold: codes whose soft target changes by a smaller total variation are only counted, unless their
+            leaves or their primary concept c* change. 0 lists everything.
     """
     return "\n".join(_lines(difference, threshold))
 
@@ -101,7 +101,7 @@ def _lines(difference: Difference, threshold: float) -> Iterator[str]:
 
 
 def _without_effect(difference: Difference) -> Iterator[str]:
-    """Yield the changes that have no effect on training."""
+    """Yield lines about changes that don't affect training, for example of crosswalks."""
     yield from (f"crosswalk {line}" for line in difference.crosswalks)
     yield from (f"official label of {line}" for line in difference.official)
 

@@ -1,4 +1,8 @@
-"""Check an ontology by all rules: rules on a draft, and comparisons of labels with concepts."""
+"""Check an ontology by all rules.
+
+A draft is the unchecked content of an ontology's files. Most rules need only the draft. The rules in this
+module also compare the labels of codes with the concepts that the codes reach.
+"""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -57,10 +61,10 @@ def _contradicted_row(compared: Compared) -> Iterator[Breach]:
 
 
 def _judged_rows(compared: Compared) -> dict[tuple[str, str], list[RoutingRow]]:
-    """Return the rows to check, by table and code.
+    """Return the routing rows whose labels are compared with concepts, by table and code.
 
-    The paper's rows are excluded. Packaged rows that the curators replaced are also excluded, because the
-    curators have already decided on their codes.
+    The paper's rows are excluded. Rows of the packaged ontology that the curators replaced are also excluded,
+    because the curators have already decided on their codes.
     """
     decided = {row.code for row in compared.draft.mappings if row.table == CURATED}
     rows: dict[tuple[str, str], list[RoutingRow]] = {}
@@ -81,7 +85,10 @@ def _reached(draft: Draft, table: str, code: str) -> set[str]:
 
 
 def _other_decision(compared: Compared, code: str, reached: list[str]) -> str:
-    """Return how the curators route a code, or "" unless another table routes it to a leaf they exclude."""
+    """Return how the curators route a code if another table routes it to a leaf that the curators don't use.
+
+    Otherwise, return "".
+    """
     decided = compared.onto.route(code)
     if decided.status is Status.unknown:
         return ""
@@ -133,10 +140,10 @@ def contradiction(onto: Ontology, label: str, reached: list[str], code: str = ""
 
 
 def _agrees(onto: Ontology, match: ConceptMatch, leaves: set[int], words: frozenset[str]) -> bool:
-    """Return whether a match agrees with the leaves of a code.
+    """Return whether a concept that was found in a code's label agrees with the leaves that the code reaches.
 
-    The match agrees if its concept, or a more general concept, is a leaf of the code. It also agrees if the
-    remaining words of the label name a leaf of the code.
+    It agrees if the concept, or a more general concept, is a leaf of the code. It also agrees if the words of
+    the label that didn't match the concept name a leaf of the code.
     """
     if match.concept is None:
         return False
@@ -159,8 +166,9 @@ def _word_sets(node: Concept) -> list[frozenset[str]]:
 def findings(draft: Draft, profile: Profile = "paper") -> tuple[Finding, ...]:
     """Return the findings of all rules.
 
-    Labels are compared only if the draft can be built. The profile ``curated`` doesn't use the paper's
-    deviating rows, so the findings don't include these rows. Raises `UsageError` if the profile is unknown.
+    Labels are compared only if the draft can be built. The paper routes some codes in another way than the
+    curators. These rows of the paper aren't reported in the profile ``curated``. Raises `UsageError` if the
+    profile is unknown.
     """
     of_draft = checks.findings(draft, profile)
     if any(finding.severity is Severity.error and finding.id in checks.BUILDABLE for finding in of_draft):
@@ -173,7 +181,8 @@ def validate(source: str | Path | None = None, profile: Profile = "paper") -> tu
 
     Args:
         source: see `ecg_ontology.load`.
-        profile: see `ecg_ontology.load`. With ``curated``, the paper's deviating rows aren't reported.
+        profile: see `ecg_ontology.load`. With ``curated``, rows of the paper that differ from the curators'
+            rows aren't reported.
 
     Example:
         >>> import ecg_ontology

@@ -73,7 +73,10 @@ def _letters_alike(text: str, other: str) -> float:
 
 
 class LabelIndex(Generic[T]):
-    """Index that finds texts, and the objects they belong to, by the words they share with a label."""
+    """Index of texts that finds the texts most similar to a label.
+
+    Each text belongs to an object, for example a concept. A search returns both.
+    """
 
     def __init__(self, texts: Iterable[tuple[str, T]]) -> None:
         self._texts = [(text, fold(text), words_of(text), of) for text, of in texts if text.strip()]

@@ -68,7 +68,10 @@ class ConceptMatch(FrozenModel):
 
 
 class _Text(NamedTuple):
-    """Object that a text belongs to: an unrouted code, or a concept with the predicate for a match."""
+    """Entry of the index: the concept or the unrouted code that a text names.
+
+    `predicate` is the relation to the concept if a label equals the text.
+    """
 
     concept: Concept | None
     predicate: str
@@ -134,7 +137,7 @@ def _predicate(mention: Mention, findings: int) -> str:
 
 
 def _of_parts(onto: Ontology, label: str, ranked: list[ConceptMatch], without: str) -> list[ConceptMatch]:
-    """Return the candidates by similarity, for the label or for its parts."""
+    """Return the candidates by similarity. If a label has several findings, match each part separately."""
     least = LIKELY if has_rules(onto) else LEAST
     ranked = [match for match in ranked if match.score >= least]
     parts = [_ranked(onto, part, without) for part in parts_of(label)]
@@ -243,9 +246,11 @@ def read_new_codes(path: str | Path, onto: Ontology) -> tuple[NewCode, ...]:
 
 
 def candidate_rows(onto: Ontology, codes: Sequence[NewCode], table: str, n: int = 3) -> list[dict[str, str]]:
-    """Return a review sheet of candidates. Reviewers write the decision ``add`` at the right candidate.
+    """Return the rows of a review sheet with candidate concepts for each code.
 
-    A code without candidates gets a row without a node. The decision ``add`` with a comment at this row means
+    Reviewers write the decision ``add`` in the row of the right candidate.
+
+    A code without candidates gets a row without a node. The decision ``add`` with a comment in this row means
     that no node can represent the code.
     """
     rows = []

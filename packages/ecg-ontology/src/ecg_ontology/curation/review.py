@@ -45,7 +45,7 @@ def _sheet_row(row: RoutingRow, concept: DraftConcept | None, corpus: CorpusCode
 
 
 def candidate_state(code: str, label: str) -> str:
-    """Return the state of a candidate's row. It changes if a reviewer edits the code or the label."""
+    """Return a short hash of a candidate's code and label. It shows whether a reviewer later edited them."""
     return sha256_of((code, label))[:8]
 
 

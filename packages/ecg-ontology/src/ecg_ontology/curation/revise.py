@@ -102,7 +102,7 @@ def _refuse_lost_edit(
         remedy = "Undo the edit, and move a code by `remove` and `add`. Or make a new sheet"
         raise InputError(problem, where=place, remedy=remedy)
     if before is None:
-        return  # the table rejects the decision later
+        return  # `RoutingFile.apply` rejects the decision if it needs an existing row
     if decision and state != before["state"]:
         problem = f"{cells['code']} to {cells['node'] or 'nothing'} was changed after the sheet was made"
         raise InputError(problem, where=place, remedy="Make a new sheet, and decide on the current row")
@@ -207,7 +207,8 @@ def _refuse_unsound(draft: Draft, tables: Mapping[str, RoutingFile]) -> None:
     after.sort(key=lambda row: row.table != BASE_TABLE)
 
     def errors(rows: Sequence[RoutingRow], heads: Mapping[str, TableHead]) -> list[Finding]:
-        stated = {"mappings": tuple(rows), "tables": dict(heads), "lock": None}  # frozen content may change
+        # without the lock, because decisions may change frozen content
+        stated = {"mappings": tuple(rows), "tables": dict(heads), "lock": None}
         all_findings = findings(draft.model_copy(update=stated))
         return [
             f for f in all_findings if f.severity is Severity.error and f.id not in (NO_LOCK, OTHER_VERSION)

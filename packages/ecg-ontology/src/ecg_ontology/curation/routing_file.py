@@ -94,7 +94,7 @@ class RoutingFile:
         self._iri = draft.header.iri
 
     def _declare(self, code: str) -> None:
-        """Add the prefix of a code to the table's curie_map if it is missing."""
+        """Add the prefix of a code to the table's curie_map (its list of prefixes) if it is missing."""
         prefix = code.rpartition(":")[0] or SNOMED
         if prefix in self._prefixes or (prefix == SNOMED and {*self._prefixes.values()} & {*SNOMED_IRIS}):
             return
@@ -111,8 +111,8 @@ class RoutingFile:
     def apply(self, decision: Decision) -> None:
         """Apply a decision. Raises `InputError` if the decision contradicts the existing mappings.
 
-        A new mapping to a leaf also adds a mapping to the root of the leaf. The regime of the code is derived
-        from its nodes.
+        A new mapping to a leaf also adds a mapping to the root of the leaf. The regime (type of routing, see
+        `Regime`) of the code is derived from its nodes.
         """
         concept = self._concept(decision)
         of_code = self._of_code(decision.code)

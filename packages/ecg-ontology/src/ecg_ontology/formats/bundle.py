@@ -1,4 +1,4 @@
-"""Read and write bundles. A bundle is a draft in a single JSON file with a hash of its bytes.
+"""Read and write bundles. A bundle is a single JSON file with a draft, the content of an ontology's files.
 
 The first field is the SHA-256 of the file without this field and the final newline. The hash covers the bytes
 and not the parsed draft, so that program versions with more or fewer fields can verify the bundle.

@@ -1,4 +1,4 @@
-"""Convert foreign vocabularies to drafts: hierarchies in SKOS or of OWL classes."""
+"""Convert vocabularies of other projects, as SKOS concepts or OWL classes, to drafts of an ontology."""
 
 import re
 from pathlib import Path
@@ -76,6 +76,6 @@ def _variants(graph: rdflib.Graph, node: rdflib.term.Node) -> tuple[Name, ...]:
 
 
 def _of(names: tuple[Name, ...], label: str) -> tuple[Name, ...]:
-    """Return a name for each language except English, without names that equal the label."""
+    """Return the first name in each language except English, without names that equal the label."""
     by_language = {name.language: name for name in reversed(names) if name.language[:2] not in ("en", "")}
     return tuple(name for _, name in sorted(by_language.items()) if name.text != label)

@@ -1,4 +1,4 @@
-"""Convert networkx graphs of any domain to drafts.
+"""Convert networkx graphs of any domain to drafts, the unchecked content of ontologies.
 
 The families can form a ring, as in the cardiac graph, or be unconnected. Within a family, any hierarchy is
 allowed, including findings with several parents.
@@ -74,7 +74,7 @@ def draft_from_networkx(
 
 
 def _kind(data: dict[str, Any]) -> Kind | None:
-    """Return the kind of an edge, or `None` for IS_A and for an edge without a kind."""
+    """Return the kind of an edge. `None` stands for ``is_a`` or for an edge without a kind."""
     name = str(data.get("kind", "")).casefold()
     if name in _IS_A:
         return None
@@ -85,7 +85,7 @@ def _kind(data: dict[str, Any]) -> Kind | None:
 
 
 def _above(graph: "nx.Graph[Any]", node: Hashable) -> Iterator[Hashable]:
-    """Yield the parents of a node."""
+    """Yield the parents of a node in a directed graph: its family and the concepts that it is a kind of."""
     if graph.is_directed():
         for _, parent, data in graph.out_edges(node, data=True):
             if _kind(data) in (None, Kind.family, Kind.subtype_of):

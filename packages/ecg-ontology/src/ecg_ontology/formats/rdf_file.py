@@ -43,7 +43,7 @@ def parse(path: Path) -> rdflib.Graph:
 
 
 class SourceLines:
-    """Line numbers of statements in a Turtle file. RDF parsers don't keep them, so the layout is searched."""
+    """Line numbers of statements in a Turtle file. RDF parsers don't keep them, so the text is searched."""
 
     def __init__(self, path: Path) -> None:
         self._name = path.name

@@ -1,4 +1,8 @@
-"""Read RDF files as drafts. Statements that have no field in a draft are preserved."""
+"""Read RDF files as drafts, the unchecked content of ontologies.
+
+Statements that have no field in a draft are preserved. A misstatement is an invalid statement in a file. It
+is recorded in the draft, and the checks report it.
+"""
 
 import logging
 import re
@@ -148,7 +152,7 @@ class _Reading:
         )
 
     def _relations(self, subject: Node, header: str) -> list[DraftRelation]:
-        """Return the edges from a subject, and record a misstatement for each misplaced `ccg:` term."""
+        """Return the edges from a subject, and a misstatement for each `ccg:` term that is invalid there."""
         values = self.subjects[subject]
         if str(subject).startswith(SCHEMA) and not _is_concept(values):
             return []
@@ -208,7 +212,7 @@ class _Reading:
         return True in booleans
 
     def _misstate(self, subject: Node, problem: str, predicate: Node | None = None) -> None:
-        """Record a problem with the line of its statement."""
+        """Add a problem to the misstatements, together with the line of the invalid statement."""
         place = self.lines.of(subject, str(predicate or "").removeprefix(SCHEMA))
         self.misstatements.append(Misstatement(subject=str(subject), problem=problem, place=place))
 

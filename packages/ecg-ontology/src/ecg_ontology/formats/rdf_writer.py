@@ -48,7 +48,10 @@ def rdf_text(draft: Draft, suffix: str) -> str:
 
 
 def derived(draft: Draft) -> set[Triple]:
-    """Return statements for other programs that follow from the draft: labels, individuals, a scheme."""
+    """Return statements that follow from the draft, for programs that don't know the vocabulary ``ccg:``.
+
+    Concepts become OWL individuals in a SKOS concept scheme, with ``rdfs:label`` and ``skos:broader``.
+    """
     scheme = rdflib.URIRef(scheme_iri(draft.header))
     triples: set[Triple] = {(word, RDF.type, kind) for kind, words in _VOCABULARY.items() for word in words}
     triples.add((scheme, RDF.type, SKOS.ConceptScheme))
@@ -77,7 +80,7 @@ def derived(draft: Draft) -> set[Triple]:
 
 @cache
 def schema() -> frozenset[Triple]:
-    """Return the statements about the vocabulary itself. They are the same in every graph."""
+    """Return the statements that define the vocabulary ``ccg:``. They are the same in every graph."""
     graph = rdflib.Graph()
     graph.parse(data=schema_text(), format="turtle")
     return frozenset(graph)

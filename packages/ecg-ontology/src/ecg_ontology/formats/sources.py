@@ -1,4 +1,7 @@
-"""Read sources as drafts: an RDF graph, a folder with a graph and its tables, or a bundle."""
+"""Read the sources of an ontology: an RDF graph, a folder with a graph and its tables, or a bundle.
+
+The result is a draft, the unchecked content of the ontology.
+"""
 
 import csv
 import io
@@ -38,7 +41,7 @@ def read_source(source: Path) -> Draft:
       this profile.
     - ``routing.<name>.sssom.tsv``: codes of further vocabularies.
     - ``crosswalk.<name>.sssom.tsv``: codes that are exported, but never used for training targets.
-    - ``challenge.tsv``: the official codes.
+    - ``challenge.tsv``: the official codes and labels of the CinC Challenges.
     - ``enumeration.lock``: the frozen enumeration.
     - ``extends.txt``: path of a folder that this folder extends. If this folder has rows for a code, the
       other folder's rows for the code are ignored.

@@ -1,7 +1,8 @@
 """Read and write routing tables as SSSOM/TSV, the Simple Standard for Sharing Ontological Mappings.
 
 A table has a row per code and node. If no node can represent a code, the code has a single row to
-``sssom:NoTermFound`` with the reason as comment. The column ``other`` has the regime as ``regime: …``.
+``sssom:NoTermFound`` with the reason as comment. The column ``other`` has the regime (type of routing, see
+`Regime`) as ``regime: …``.
 """
 
 import csv
@@ -56,7 +57,7 @@ def read_sssom(
         path: file of the table.
         table: name of the table.
         concepts: concepts of the graph.
-        text: text of the table, if it differs from the content of the file.
+        text: text to read instead of the file, for a table that is not yet written.
     """
     head, rows = _table(path, read_text(path) if text is None else text)
     tiers = {concept.iri: concept.tier for concept in concepts}
@@ -200,7 +201,7 @@ def short_names(iris: Iterable[str]) -> dict[str, str]:
 
 
 def other_text(regime: Regime, override: str = "") -> str:
-    """Return the cell of a row in the column ``other``."""
+    """Return the text for the column ``other``: the regime, and the reason to keep a contradictory label."""
     return f"{_REGIME}{regime}{_OVERRIDE}{override}" if override else f"{_REGIME}{regime}"
 
 
@@ -247,7 +248,7 @@ def sssom_text(
     """Return a routing table as SSSOM/TSV.
 
     Args:
-        rows: the rows.
+        rows: rows of the table.
         metadata: further entries of the metadata block.
         prefixes: the curie_map. IRIs of nodes are shortened by its prefixes.
         labels: label of each node.

@@ -35,7 +35,7 @@ def editing(sources: Path) -> Iterator[None]:
 
 
 def write_all(sources: Path, files: Mapping[Path, str]) -> None:
-    """Write all files inside `sources` together, then each other file.
+    """Write the files in the folder `sources` all at once, and then the files elsewhere one by one.
 
     Raises `OutputError` if writing fails. If it fails before the commit, no file has changed.
     """

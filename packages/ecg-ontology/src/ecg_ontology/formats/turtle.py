@@ -109,7 +109,7 @@ def _stated(draft: Draft, prefixes: Mapping[str, str]) -> dict[str, list[Pair]]:
 
 
 def schema_text() -> str:
-    """Return the statements about the vocabulary itself as Turtle."""
+    """Return the statements that define the vocabulary ``ccg:`` as Turtle."""
     blocks = (_block(f"ccg:{entry[0]}", _schema(*entry), []) for entry in _SCHEMA)
     return _prefix_lines(PREFIXES) + "\n".join(blocks)
 
@@ -120,7 +120,7 @@ def concept_namespace(header: OntologyHeader) -> str:
 
 
 def code_namespace(header_iri: str, vocabulary: str) -> str:
-    """Return the namespace for codes of a vocabulary, next to the ontology's namespace."""
+    """Return the namespace for codes of a vocabulary, for example ``https://w3id.org/mar-ecg/scp/``."""
     return f"{header_iri.rpartition('/')[0]}/{vocabulary}/"
 
 
@@ -190,7 +190,7 @@ def _block(subject: str, stated: list[Pair], foreign: list[Pair]) -> str:
 
 
 def _bare(end: str) -> str:
-    """Return an object without quotes, language tag or angle brackets."""
+    """Return the object of a statement without its quotes, language tag or angle brackets."""
     return end[1 : end.rindex('"')] if end.startswith('"') else end.strip("<>")
 
 
@@ -204,7 +204,7 @@ def _ordered(draft: Draft) -> list[DraftConcept]:
 
 
 def _shorten(term: str, prefixes: Mapping[str, str]) -> str:
-    """Shorten an IRI with a prefix if the remaining name is alphanumeric. Other terms are unchanged."""
+    """Shorten an IRI by a prefix if only letters and digits remain. Other terms are returned unchanged."""
     if term == _RDF_TYPE:
         return "a"
     if term.startswith("<"):

@@ -1,4 +1,6 @@
-"""Encode the codes of many records as integers, independently of ontology, profile and rule.
+"""Encode the codes of many records as integers, so that computing their targets is fast.
+
+The encoding doesn't depend on the ontology, so it can be used with several ontologies, profiles and rules.
 
 Shapes: B records, K codes of all records together, V distinct codes.
 """
@@ -69,7 +71,7 @@ class CodedRecords:
         position.default_factory = position.__len__  # a new code gets the next position
         try:
             if any(issubclass(kind, str | bytes | Mapping) for kind in set(map(type, records))):
-                raise TypeError  # its letters or keys would be taken for codes
+                raise TypeError  # letters of a string or keys of a dictionary would be taken for codes
             sizes = np.fromiter(map(len, records), np.intp, len(records))
             ids = np.fromiter(map(position.__getitem__, chain.from_iterable(records)), np.intp, sizes.sum())
         except TypeError:

@@ -50,7 +50,7 @@ class Kind(StrEnum):
 
     @property
     def readings(self) -> tuple[str, str]:
-        """Name of the target as seen from the source, and of the source as seen from the target."""
+        """Role of the target for the source, and of the source for the target, such as (family, member)."""
         return _READINGS[self]
 
 
@@ -79,7 +79,8 @@ class Concept(FrozenModel):
     """Node of the graph.
 
     Attributes:
-        index: position in the frozen enumeration: the row of D and the column of y.
+        index: number of the concept, which is its row in the distance matrix D and its column in the targets
+            y.
         abbr: abbreviation in the paper's table, such as ``AF``.
         label: English name.
         iri: global name.
@@ -133,7 +134,12 @@ class Status(StrEnum):
 
 
 class Regime(StrEnum):
-    """Regime of π (appendix, "Code routing"): three for routed codes, and two for all other codes."""
+    """Type of a code's routing (paper, appendix "Code routing").
+
+    A routed code reaches one leaf (`single`), several leaves (`localised`) or only a root (`generic`). The
+    other two types are for codes that reach no concept (`unrouted`) and codes that are only exported
+    (`crosswalk`).
+    """
 
     single = "single morphology"
     localised = "localised lesion"
@@ -144,7 +150,7 @@ class Regime(StrEnum):
 
 
 class Route(FrozenModel):
-    """Route π of a code.
+    """Route of a code (π in the paper): the concepts that the code reaches.
 
     Attributes:
         code: the code in the form of the tables: without a prefix for SNOMED CT, with a lower-case prefix for

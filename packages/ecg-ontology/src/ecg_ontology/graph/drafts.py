@@ -94,7 +94,7 @@ class RoutingRow(FrozenModel):
         code: SNOMED CT identifier, or ``vocabulary:code``.
         predicate: SKOS relation from the code to the node, as a CURIE.
         node: IRI of the node, or `None` if no node can represent the code.
-        regime: regime of the code (appendix of the paper).
+        regime: type of the code's routing, see `Regime`.
         modifier: ``Not`` if the row negates the relation.
         node_label: the node's label, as written in the row.
         reason: reason for the mapping, if the labels don't make it obvious.
@@ -127,7 +127,7 @@ class RoutingRow(FrozenModel):
 
     @property
     def crosswalk(self) -> bool:
-        """Whether the row is only exported and never gives a training target."""
+        """Whether the code of the row is only exported and never gives a training target."""
         return self.regime is Regime.crosswalk
 
     @property
@@ -149,7 +149,7 @@ class Lock(FrozenModel):
 
     Attributes:
         sha256: SHA-256 of the node and edge `lines`.
-        yields: indices of the concepts that yield under the rule ``most-specific``.
+        yields: indices of the concepts that yield to other leaves, see `Concept.yields`.
         routing: SHA-256 of the lines of `yields` and `routes`. "" in bundles and in locks of an earlier
             format.
         routes: a line per row of the routing tables. () in bundles.
@@ -168,8 +168,8 @@ class TableHead(FrozenModel):
     """Metadata above the rows of a table.
 
     Attributes:
-        version: version of the ontology that the table was built for, or "".
-        slots: other metadata.
+        version: version of the ontology that the table belongs to, or "".
+        slots: other entries of the metadata (SSSOM calls them slots), by name.
         prefixes: prefixes declared in the table's curie_map.
         columns: column names in the header.
     """
@@ -209,7 +209,8 @@ class Draft(FrozenModel):
         relations: the edges as stated.
         mappings: rows of all routing tables.
         crosswalks: rows for codes of other systems. They are exported but never give a training target.
-        official: labels in the official map, by code. The base table must have a row for each of these codes.
+        official: labels in the official map of the CinC Challenges, by code. The base table must have a row
+            for each of these codes.
         abbreviations: abbreviations in the official map, by code.
         lock: the frozen enumeration, if the sources contain it.
         errata: contradictions within the paper, or between the paper and its sources.

@@ -1,4 +1,6 @@
-"""Compute the matrices of the graph: D_tree, A and Â (paper, "Tree-Distance Matrix" and "Edge set").
+"""Compute the matrices of the graph: distances D_tree, adjacency A and normalised adjacency Â.
+
+They are defined in the paper's sections "Tree-Distance Matrix" and "Edge set".
 
 Shapes: N concepts.
 """

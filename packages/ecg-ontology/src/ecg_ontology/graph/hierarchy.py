@@ -25,7 +25,7 @@ class TreeLine(NamedTuple):
 
 
 def steps(pairs: Iterable[tuple[int, int]]) -> dict[int, list[int]]:
-    """Return the direct targets of each concept from pairs (source, target)."""
+    """Group pairs (source, target) by source, and return the targets of each source."""
     steps: dict[int, list[int]] = {}
     for source, target in pairs:
         steps.setdefault(source, []).append(target)
@@ -33,7 +33,7 @@ def steps(pairs: Iterable[tuple[int, int]]) -> dict[int, list[int]]:
 
 
 def reachable(starts: Iterable[NodeT], steps: Mapping[NodeT, Iterable[NodeT]]) -> tuple[NodeT, ...]:
-    """Return the starts and all reachable concepts, level by level. Each level is sorted."""
+    """Return `starts` and all concepts that `steps` (targets by source) reach from them, nearest first."""
     reached: dict[NodeT, Any] = dict.fromkeys(starts)
     level = list(reached)
     while level:

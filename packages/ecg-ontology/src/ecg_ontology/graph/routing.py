@@ -1,4 +1,4 @@
-"""Route diagnostic codes to nodes: π and φ⁻¹ (paper, "SNOMED-CT Code Mapping").
+"""Route diagnostic codes to nodes of the graph (π and φ⁻¹ in the paper's section "SNOMED-CT Code Mapping").
 
 This module imports no NumPy and no networkx, so that a command that routes a code starts fast.
 """
@@ -127,7 +127,7 @@ def code_text(code: object) -> str:
 
 
 class RoutingTable:
-    """Routing π of a profile: the base table, with codes replaced by the table of the profile.
+    """Routing of a profile: the base table, in which the profile's own table replaces the rows of some codes.
 
     The profile ``paper`` routes codes as the paper prints them. The profile ``curated`` has the curators'
     decisions.
@@ -211,7 +211,7 @@ class RoutingTable:
         )
 
     def _decided(self, code: str) -> tuple[str, ...]:
-        """Return a note on the curators' decision about a code, for users of another profile."""
+        """Return a note if the curators route the code in another way than the tables of this profile."""
         rows = self._curated.get(code)
         if rows is None or self.profile == "curated":
             return ()

@@ -1,4 +1,8 @@
-"""Compute the targets y, c* and t of many records (paper, "Primary Positive Concept Selection").
+"""Compute the training targets of many records (paper, "Primary Positive Concept Selection").
+
+The targets of a record are the 0/1 vector y of its active leaves (concepts of its findings), the primary
+concept c* among these leaves, and the soft target t, a distribution over all concepts that decreases with the
+distance to c*. The other active leaves get the same mass as c*.
 
 Shapes: B records, N concepts, V codes of a vocabulary and an empty code, W words of 64 concepts.
 """
@@ -20,7 +24,7 @@ NO_LEAF = -1
 
 
 def multi_hot(records: CodedRecords, leaves: Sequence[Sequence[int]], n: int) -> NDArray[np.uint8]:
-    """Return y (eq. y-multihot), uint8[B, N].
+    """Return the leaf multi-hot y (paper, eq. y-multihot), uint8[B, N].
 
     Args:
         records: codes of the records.
@@ -42,8 +46,8 @@ def ranking(nodes: Sequence[Concept], relations: Sequence[Relation], rule: Rule)
     """Return the rank of every concept, int64[N]. The active leaf with the highest rank is c*.
 
     - ``max-index`` (the paper's rule): the rank is the index.
-    - ``most-specific``: yielding leaves (normal sinus rhythm) have the lowest ranks. Other leaves are ranked
-      by the length of their longest path over ``subtypeOf``, then by index.
+    - ``most-specific``: leaves with `Concept.yields` (normal sinus rhythm) have the lowest ranks. Other
+      leaves are ranked by the length of their longest path over ``subtypeOf``, then by index.
 
     The paper defines ``most-specific`` as "maximal distance from any root", but this distance is 1 for every
     leaf. So the length of the path over ``subtypeOf`` is used here.
@@ -124,7 +128,7 @@ def soft_targets(
     gscl-target, and the paper's appendix, "Treatment of non-primary active leaves".
 
     Args:
-        active_BN: the active leaves.
+        active_BN: mask of the active leaves.
         c_star: primary concept of each record.
         distances: D_tree.
         sigma: temperature σ in edges, above 0. ``inf`` gives the uniform distribution.

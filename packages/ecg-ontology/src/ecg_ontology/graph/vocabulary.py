@@ -86,7 +86,7 @@ class Vocabulary:
 
     @cached_property
     def sha256(self) -> str:
-        """SHA-256 of the enumeration. Prototypes, D and Â depend on the enumeration.
+        """SHA-256 of the enumeration, by which a checkpoint recognises the ontology that it was trained with.
 
         The hash covers the index, tier, abbreviation and IRI of every concept, and the kind and ends of every
         edge. It excludes labels, text variants, routing and version, so checkpoints stay valid if these are
@@ -95,7 +95,7 @@ class Vocabulary:
         return enumeration.sha256_of(self.enumeration)
 
     def difference(self, other: "Vocabulary") -> tuple[str, ...]:
-        """Return the changes from this enumeration to `other`, or () if the sha256 is equal.
+        """Return the lines of the enumeration that `other` removes or adds, or () if the sha256 is equal.
 
         Args:
             other: vocabulary to compare with.
@@ -113,7 +113,7 @@ class Vocabulary:
 
     @property
     def distances(self) -> "NDArray[np.signedinteger]":
-        """D_tree, int8[N, N] (int16 for distances above 127): number of edges on a shortest path."""
+        """Distances D_tree, int8[N, N] (int16 above 127): number of edges on a shortest path."""
         return self.graph.distances
 
     @property

@@ -1,1 +1,1 @@
-"""Read the statements of devices and reports: words, cues with their scope, findings, and known lines."""
+"""Find the findings in the texts of devices and reports, and whether a text denies or doubts them."""

@@ -1,6 +1,7 @@
 """Find the scope of cues: which findings in a sentence are denied, doubted, requested or past.
 
-A place is the number of an item in the sentence.
+A cue is a word such as "no" or "possible". Its scope is the text that it applies to. A sentence is a list of
+items (words, phrases and punctuation marks that the lexicon knows), and a place is the number of an item.
 """
 
 from collections.abc import Sequence
@@ -78,7 +79,7 @@ class CueScopes:
         return False
 
     def _is_behind(self, place: int) -> bool:
-        """Return whether a cue between two findings belongs to the first, as in "LVH möglich LBBB"."""
+        """Return whether a cue between two findings applies to the first, as in "LVH möglich LBBB"."""
         item = self._items[place]
         if "behind" not in item.cues:
             return False
@@ -93,7 +94,7 @@ class CueScopes:
         return after is None or after not in self._region or bool(self._regions[self._region[after]].findings)
 
     def _parts(self, place: int) -> bool:
-        """Return whether an item is a term or a delimiter."""
+        """Return whether an item can end the search for a neighbouring finding: a term or a delimiter."""
         item = self._items[place]
         return bool(item.terms or item.sign or item.cues & _LISTING)
 
@@ -112,7 +113,10 @@ class CueScopes:
         return set(range(head, end))
 
     def _after(self, place: int, *, listing: bool) -> set[int]:
-        """Return the places after a cue that are in its scope. `listing` includes the rest of a list."""
+        """Return the places after a cue that are in its scope.
+
+        If `listing`, the scope doesn't end at a comma within a list such as "no LVH, LBBB or AF".
+        """
         covered: set[int] = set()
         for here in range(place + 1, len(self._items)):
             item = self._items[here]
@@ -137,11 +141,11 @@ class CueScopes:
         return covered
 
     def _ends_in_or(self, place: int) -> bool:
-        """Return whether an "or" follows."""
+        """Return whether the sentence has an "or" after this place."""
         return any("or" in item.cues for item in self._items[place + 1 :])
 
     def _is_affirmed(self, place: int) -> bool:
-        """Return whether the text after a conjunction has a cue of presence."""
+        """Return whether the text after a conjunction affirms a finding, as in "no LVH and AF present"."""
         return any("present" in self._items[here].cues for here in self._span(place))
 
     def _span(self, place: int) -> list[int]:
@@ -191,7 +195,7 @@ class CueScopes:
         return covered
 
     def _holds(self, places: Sequence[int] | range, names: frozenset[str]) -> bool:
-        """Return whether any finding at these places has any of these names."""
+        """Return whether any finding at these places has a concept with any of these names."""
         searched = set(places)
         return any(
             chain[0] in names

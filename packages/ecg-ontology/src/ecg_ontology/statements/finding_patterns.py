@@ -1,4 +1,8 @@
-"""Load the patterns of findings: combinations of terms in a sentence, with their concepts."""
+"""Load the patterns of findings: combinations of terms in a sentence, with their concepts.
+
+A term is a language-independent name for words of the lexicon, for example INFARCT. If an ontology lacks the
+preferred concept of a finding, the next alternative is used.
+"""
 
 from functools import cache
 from typing import NamedTuple
@@ -11,7 +15,7 @@ class Pattern(NamedTuple):
 
     Attributes:
         terms: terms that must occur, each as a set of alternatives.
-        concepts: concepts of the finding, each as alternatives in order of preference.
+        concepts: concepts of the finding. Each is a tuple of alternatives in order of preference.
     """
 
     terms: tuple[frozenset[str], ...]
@@ -44,7 +48,7 @@ WALLS = {
 
 
 def chain_of(name: str) -> tuple[str, ...]:
-    """Return the alternative concepts of a finding in order of preference, from the name of the first."""
+    """Return the concepts for a finding in order of preference, given the name of the first concept."""
     return _chains().get(name, (name,))
 
 

@@ -56,7 +56,7 @@ _MOST = 64
 
 
 class Occurrence(NamedTuple):
-    """Occurrence of a term in the item at a place."""
+    """Term, such as INFARCT, with the place of the item (word or phrase) that stands for it."""
 
     term: str
     place: int
@@ -76,7 +76,7 @@ class FindingInText:
     """Finding in a text.
 
     Attributes:
-        concepts: names of the concepts, each as alternatives in order of preference.
+        concepts: names of the concepts. Each is a tuple of alternatives in order of preference.
         places: places of the items that name the finding.
         shared: places of further items in a neighbouring region, which the finding shares.
         acuity: ``acute``, ``old``, ``age undetermined`` or "".
@@ -115,7 +115,7 @@ def regions_of(items: Sequence[Item]) -> list[Region]:
 
 
 def _with_degrees(regions: Sequence[Region]) -> list[Region]:
-    """Join a sinoatrial block with its degree after a comma. Otherwise, "Mobitz" would mean an AV block."""
+    """Join regions such as "sinoatrial block, Mobitz II". A separate "Mobitz II" would mean an AV block."""
     joined: list[Region] = []
     for region in regions:
         names = {term.term for term in region.terms}
@@ -128,7 +128,7 @@ def _with_degrees(regions: Sequence[Region]) -> list[Region]:
 
 
 def _complete(regions: list[Region], number: int) -> None:
-    """Find the findings of a region together with a neighbour, if the region has none of its own."""
+    """Find the findings that a region without its own finding forms with the terms of a neighbour."""
     region = regions[number]
     before = regions[number - 1] if number else None
     after = regions[number + 1] if number + 1 < len(regions) else None
@@ -152,7 +152,7 @@ def _complete(regions: list[Region], number: int) -> None:
 
 
 def _with(region: Region, neighbour: list[Occurrence], own_places: set[int]) -> list[FindingInText]:
-    """Return the findings of a region that need terms of its neighbour."""
+    """Return the findings that the terms of a region form with terms of its neighbour."""
     present = {term.term for term in region.terms}
     own = present.union(*(terms for terms in _OPPOSITES if terms & present))
     lent = [term for term in neighbour if term.term not in own]
@@ -199,7 +199,7 @@ def _findings(terms: Sequence[Occurrence], places: set[int] | None = None) -> li
 def _infarction(
     pattern: Pattern, chosen: tuple[Occurrence, ...], remaining: Sequence[Occurrence]
 ) -> tuple[FindingInText, list[Occurrence]]:
-    """Return an infarction with its walls and its age, and the terms of walls and age."""
+    """Return an infarction with its walls and age, and the terms that were used for walls and age."""
     details = [term for term in remaining if term.term in WALLS or term.term in _ACUITY]
     names = {term.term for term in details}
     walls = [WALLS[wall] for wall in WALLS if wall in names]
@@ -244,7 +244,10 @@ def _walls(pattern: Pattern, terms: Sequence[Occurrence]) -> list[int]:
 def _tightest(
     pattern: Pattern, terms: Sequence[Occurrence], occupied: Sequence[int]
 ) -> tuple[float, tuple[Occurrence, ...]]:
-    """Return the closest occurrences of a pattern's terms, and the cost of other terms between them."""
+    """Return the occurrences of a pattern's terms with the fewest other terms between them, and their cost.
+
+    The cost comes first in the result.
+    """
     choices = [[term for term in terms if term.term in alternatives] for alternatives in pattern.terms]
     best: tuple[float, tuple[Occurrence, ...]] | None = None
     for number, chosen in enumerate(product(*choices)):

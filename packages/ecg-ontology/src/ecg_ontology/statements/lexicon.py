@@ -1,7 +1,8 @@
-"""Match the words of reports with a lexicon: words of findings, and cues of denial, doubt and past.
+"""Match the words of reports with a lexicon: terms of findings, and cues of denial, doubt and past.
 
 The lexicon consists of packaged tables: words by term and language, and cues by kind and language. A text is
-folded, split into tokens, and matched with the longest phrases in the tables.
+folded (put in lower case without accents), split into tokens, and matched with the longest phrases in the
+tables.
 """
 
 import re
@@ -67,7 +68,10 @@ class Token(NamedTuple):
 
 
 class Phrase(NamedTuple):
-    """Phrase in the tables: words, terms or cue, and language. `capitals` is true for abbreviations."""
+    """Phrase in the tables: words, the terms or the cue that they stand for, and language.
+
+    If `capitals` is true, the phrase is an abbreviation that must be in capitals.
+    """
 
     words: tuple[str, ...]
     terms: tuple[str, ...]
@@ -159,7 +163,7 @@ class Lexicon:
         return tuple(get_close_matches(word, candidates, n=1, cutoff=_LIKENESS)) or (word,)
 
     def _whole(self, word: str) -> str:
-        """Return the word in the tables that starts with a shortened word, or ""."""
+        """Return the word of the tables that a word such as "supraventr." shortens, or ""."""
         if len(word) < _LEAST_LETTERS or self.forms(word) or word in _SHORTENED or not word.isalpha():
             return ""
         longer = [known.rstrip("*") for known in self._abbreviated if known.startswith(word)]
@@ -207,7 +211,7 @@ class Lexicon:
                 place += 1
 
     def _longest(self, tokens: list[Token], place: int, small: bool) -> list[Phrase]:
-        """Return the phrases with the most words that start at a token, phrases with longer words first."""
+        """Return the phrases that start at a token and have the most words. Longer words come first."""
         forms = self.forms(tokens[place].fold)
         phrases = [
             phrase
@@ -225,7 +229,7 @@ class Lexicon:
         return sorted(longest, key=lambda phrase: -sum(len(word.rstrip("*")) for word in phrase.words))
 
     def tokens(self, text: str) -> list[Token]:
-        """Split a text into folded tokens, without full stops of abbreviations. Compounds are split."""
+        """Split a text into tokens in folded form. Compounds are split, abbreviations lose full stops."""
         found: list[Token] = []
         text = _HYPHEN.sub(" ", text)
         matches = list(_TOKEN.finditer(text))

@@ -32,7 +32,7 @@ CERTAINTIES: tuple[Certainty, ...] = get_args(Certainty)
 
 
 class KnownStatement(NamedTuple):
-    """Known line of a device: its text, and its findings with their certainty."""
+    """Row of the table of known lines: a text that devices print, and its findings with their certainty."""
 
     machine: str
     text: str
@@ -85,7 +85,10 @@ def _mention(onto: Ontology, text: str, name: str, cue: str, read: Mention | Non
 
 
 class StatementUse(FrozenModel):
-    """Distinct statement: its number of lines, how it was read ("table", "rules" or ""), and its findings."""
+    """Distinct text, with the number of its lines, its findings, and how it was read.
+
+    `read_by` is "table", "rules", or "" if no finding was recognised.
+    """
 
     text: str
     lines: int
@@ -103,7 +106,7 @@ class StatementReport(FrozenModel):
         by_rules: number of statements that were read by rules.
         unread: number of statements without a recognised finding.
         records: number of records with a statement.
-        records_coded: number of records with a present concept.
+        records_coded: number of records with a finding that is present and has a concept.
         statements: the distinct statements, most frequent first.
     """
 

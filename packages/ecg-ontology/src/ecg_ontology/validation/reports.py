@@ -1,4 +1,4 @@
-"""Report findings: the catalogue of all rules, GitHub annotations, and the threshold of failure.
+"""Report the findings of checks: as annotations on GitHub, and as a failure from a given severity on.
 
 Example:
     >>> import ecg_ontology

@@ -127,12 +127,12 @@ def _lies_elsewhere(reviewed: Reviewed) -> Iterator[Breach]:
 
 
 def _plain(term: str) -> str:
-    """Remove the semantic tag and the prefix of ECG findings from a term."""
+    """Remove "ECG:" before a SNOMED CT term and its semantic tag, such as "(finding)", after the term."""
     return re.sub(r"(?i)^electrocardiogram:? |^ecg:? | ?\([^)]*\)$", "", term)
 
 
 def _named(onto: Ontology, text: str, code: str) -> str:
-    """Return the abbreviation of the concept that a text names, or "" if no match is certain."""
+    """Return the abbreviation of the concept that a text names, or "" if no concept matches well enough."""
     match = next(iter(match_label(onto, _plain(text), 1, without=code)), None)
     return match.concept.abbr if match and match.concept and match.present and match.score >= SURE else ""
 

@@ -175,7 +175,7 @@ def _title(concept: Concept, name: Name) -> str:
 
 
 def _articles(onto: Ontology, language: str, codes: Mapping[int | None, list[str]]) -> Iterator[str]:
-    """Yield every concept in the order of the tree. Concepts without a root come last."""
+    """Yield the HTML article of every concept in the order of the tree. Concepts without a root come last."""
     concerning = _errata_by_concept(onto)
     listed = {
         branch.concept.index: branch.concept for branch in branches(onto.nodes, onto.relations, onto.roots)
@@ -234,7 +234,7 @@ def _source_link(iri: str) -> str:
 
 
 def _errata_by_concept(onto: Ontology) -> dict[int, list[Erratum]]:
-    """Return the errata about each concept. They contain its abbreviation, its label or a code of it."""
+    """Return the errata that mention each concept by its abbreviation, its label or one of its codes."""
     errata: dict[int, list[Erratum]] = {}
     for entry in onto.draft.errata:
         text = f"{entry.printed} {entry.found} {entry.decision}"

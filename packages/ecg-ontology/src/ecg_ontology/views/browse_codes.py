@@ -33,19 +33,19 @@ def code_items(onto: Ontology) -> dict[int | None, list[str]]:
 
 
 def other_items(onto: Ontology, index: int) -> list[str]:
-    """Return the codes of other systems for a concept. These codes are never used as labels."""
+    """Return the codes of other systems for a concept. They never give a training target."""
     node = onto.nodes[index]
     rows = (row for row in onto.draft.crosswalks if row.node == node.iri)
     return [f"<li>{_item(row.code, row.label, row, (row.reason,))}</li>" for row in rows]
 
 
 def tag(text: str) -> str:
-    """Return a text as an HTML tag to append, or "" if the text is empty."""
+    """Return a text as a small label in HTML to append to a line, or "" if the text is empty."""
     return f' <span class="tag">{escape(text)}</span>' if text else ""
 
 
 def _item(code: str, label: str, row: RoutingRow | None, notes: Iterable[str]) -> str:
-    """Return a code with its relation to the concept, the author of the decision, and notes."""
+    """Return HTML with a code, its relation to the concept, the author of the decision, and notes."""
     relation = tag(row.predicate.rpartition(":")[2]) if row and row.node else ""
     who = tag(" ".join(filter(None, (row.author or row.source, row.date)))) if row else ""
     remarks = "".join(f'<p class="note">{escape(note)}</p>' for note in notes)

@@ -117,8 +117,8 @@ def draw_graph(onto: Ontology, out: str | Path, why: Explanation | None = None) 
 def node_positions(onto: Ontology) -> Positions:
     """Return the position of each concept by index: x from −1.9 to 1.9, y from −1 to 1 upwards.
 
-    Roots are on an inner ellipse in the order of the ring. The leaves of a family are fanned out beyond its
-    root.
+    Roots are on an inner ellipse in the order of the ring, the cycle of edges that joins the families. The
+    leaves of a family are fanned out beyond its root.
     """
     family = onto.families
     ring = _ring_order(onto)
@@ -247,7 +247,7 @@ def _draw_nodes(
 
 
 def _family_numbers(onto: Ontology) -> list[int]:
-    """Return the number of each concept's family among the roots."""
+    """Return the family of each concept as a number: 0 for the first root, 1 for the second, and so on."""
     numbers = {root: number for number, root in enumerate(onto.roots)}
     return [numbers[root] for root in onto.families]
 

@@ -1,4 +1,8 @@
-"""Explain the training target of a record: routes, both selection rules, distances and the soft target."""
+"""Explain how the codes of a record lead to its training target.
+
+The codes are routed to leaves (concepts of findings), a rule selects the primary concept c* among these
+leaves, and the soft target distributes a mass of 1 over all concepts by their distance to c*.
+"""
 
 from collections.abc import Sequence
 
@@ -13,7 +17,7 @@ _BAR = 30
 
 
 class Mass(FrozenModel):
-    """Mass of a node in the soft target, with its distance to c* and whether it is an active leaf."""
+    """Mass of a node in the soft target, its distance to c*, and whether the record has this leaf."""
 
     index: int
     abbr: str

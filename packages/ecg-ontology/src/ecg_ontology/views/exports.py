@@ -101,7 +101,7 @@ def export(onto: Ontology, out: str | Path, language: str = "en") -> Path:
 
 
 def _refuse_foreign(onto: Ontology, out: Path, ending: str) -> None:
-    """Raise unless `out` is new, or is an export of this ontology without comments."""
+    """Raise `UsageError` if writing to `out` would destroy another file, or comments that a user added."""
     if not out.exists():
         return
     remedy = "Choose a new file, or remove this file first"

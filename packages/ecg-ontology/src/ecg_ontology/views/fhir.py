@@ -173,5 +173,5 @@ def _local(row: RoutingRow) -> str:
 
 
 def _system(onto: Ontology, vocabulary: str) -> str:
-    """Return FHIR's IRI of a vocabulary, or an IRI next to the ontology's IRI if FHIR has none."""
+    """Return FHIR's IRI of a vocabulary, or an IRI made from the ontology's IRI if FHIR has none."""
     return _SYSTEMS.get(vocabulary) or f"{onto.header.iri.rpartition('/')[0]}/{vocabulary}"

@@ -95,6 +95,9 @@ def inline_svg(figure: "Figure", label: str) -> str:
 
 
 def _attributes(style: re.Match[str]) -> str:
-    """Return a style as attributes, which content security policies allow, without the font family."""
+    """Return an inline style as SVG attributes, because content security policies forbid inline styles.
+
+    The font family is left out, so that the text has the font of the page.
+    """
     values = (rule.partition(":")[::2] for rule in style[1].split(";") if "family" not in rule)
     return " ".join(f'{name.strip()}="{value.strip()}"' for name, value in dict(values).items() if value)

@@ -27,6 +27,6 @@ def routing_text(onto: Ontology) -> str:
 
 
 def _code_prefixes(onto: Ontology) -> dict[str, str]:
-    """Return a namespace, next to the ontology's namespace, for each vocabulary of codes or sources."""
+    """Return namespaces for the vocabularies of codes and sources that have no standard namespace."""
     names = {text.rpartition(":")[0] for row in onto.rows for text in (row.code, row.source)}
     return {name: code_namespace(onto.header.iri, name) for name in sorted(names - {"", *_PREFIXES})}
