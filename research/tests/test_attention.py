@@ -109,5 +109,5 @@ def test_val_records_that_tell_no_classes_apart_are_refused():
 
 
 def test_a_readout_beside_it_is_refused_with_what_to_leave_out():
-    with pytest.raises(UsageError, match=r"attention always reads encoder, tokens.*Leave out --set readout"):
+    with pytest.raises(UsageError, match=r"reads encoder, tokens, got readout=full.*Leave out --set readout"):
         Request(protocol=ATTENTION, readout="full")

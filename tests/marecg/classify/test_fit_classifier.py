@@ -108,7 +108,7 @@ PARTS = ("train", "train", "train", "train", "val", "val", "test", "test")
         (WHOLE, [(E[3], 1, "dev")], "split must have train, val or test, got 'dev'"),
         ("record tall", [(each, 1) for each in E[3:6]], "class tall has no negatives among the"),
         (WHOLE, [*zip(E, [0, 1] * 3, PARTS, strict=False)], "tall has no positives among the 0 test"),
-        (WHOLE, [*zip(E, (0, 1, 0, 0, 1, 0, 1, 0), PARTS, strict=True)], "tall must have at least 2"),
+        (WHOLE, [*zip(E, (0, 1, 0, 0, 1, 0, 1, 0), PARTS, strict=True)], "at least 2 patients among"),
     ],
 )  # fmt: skip
 def test_labels_that_cannot_be_used_are_one_line_and_no_folder(columns, rows, problem, fit, tmp_path, capsys):

@@ -79,7 +79,7 @@ class Request:
         if self.readout not in READ_AS:
             raise UsageError(f"unknown readout {self.readout!r}", remedy=suggest(self.readout, READ_AS))
         if self.protocol.reader and self.readout != "rhythm":
-            problem = f"protocol {self.protocol.name} always reads {self.protocol.row}, got a readout"
+            problem = f"protocol {self.protocol.name} reads {self.protocol.row}, got readout={self.readout}"
             raise UsageError(problem, remedy="Leave out --set readout, or --protocol")
         if self.readout == "concepts" and not self.protocol.own_classifiers:
             problem = f"protocol {self.protocol.name} doesn't support readout=concepts"
