@@ -247,8 +247,8 @@ def refuse_address(
 
     Args:
         path: path to write or read.
-        problem: message of the error.
-        remedy: remedy of the error.
+        problem: what the error states.
+        remedy: what the error advises the user to do.
 
     Raises:
         UsageError: the path starts like an address, such as ``s3://``, and its first part isn't an existing

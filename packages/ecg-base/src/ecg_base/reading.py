@@ -29,9 +29,9 @@ def refuse_pipe(
 
     Args:
         path: path to read.
-        remedy: remedy of the error.
-        error: class of the error.
-        most: largest size in bytes.
+        remedy: what the error advises the user to do.
+        error: class of the error to raise.
+        most: largest allowed size in bytes.
 
     Raises:
         InputError: the path is a pipe, a device, a folder or a broken link, or the file is too large.
@@ -58,9 +58,9 @@ def read_bounded(
 
     Args:
         path: file to read.
-        remedy: remedy of the error.
-        error: class of the error.
-        most: largest size in bytes.
+        remedy: what the error advises the user to do.
+        error: class of the error to raise.
+        most: largest allowed size in bytes.
 
     Raises:
         InputError: the file is missing, isn't a regular file, is too large, or can't be read.
@@ -123,8 +123,8 @@ def parquet_batches(
         columns: columns to read, in order. All by default.
         rows: rows per table. The last table may have fewer.
         where: name of the file in errors.
-        remedy: remedy of the error.
-        error: class of the error.
+        remedy: what the error advises the user to do.
+        error: class of the error to raise.
 
     Raises:
         InputError: the file can't be read, lacks a column, or would take too much memory.

@@ -295,7 +295,8 @@ class Ontology(Vocabulary):
 
         Args:
             y: leaf multi-hot, [B, N].
-            sigma: temperature in edges, above 0.
+            sigma: temperature, above 0. The mass of a concept falls by a factor of e for every `sigma` edges
+                of distance to c*.
             rule: rule that selects c*, see `primary`.
 
         Raises:

@@ -42,7 +42,7 @@ def read_workbook(path: Path) -> list[tuple[int, list[str]]]:
 
 
 def _text(cell: Any, path: Path) -> str:
-    """Return a cell as text. A number or date may be a code that the spreadsheet program converted."""
+    """Return a cell as text: whole numbers without ".0", dates in ISO format. Refuse formulas."""
     value = cell.value
     if cell.data_type == "f":
         remedy = "Write the text itself, or save the sheet with its values"

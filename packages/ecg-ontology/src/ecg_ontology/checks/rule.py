@@ -1,6 +1,7 @@
 """Define rules. A rule has an id, a severity, and a function that finds breaches in a subject.
 
-The subject is usually a draft. For rules about a SNOMED CT release, it is the ontology with the release.
+The subject is usually a draft, the unchecked content of an ontology's files. For rules about a SNOMED CT
+release, it is the ontology with the release.
 """
 
 from collections.abc import Callable, Iterator
@@ -14,7 +15,7 @@ Subject = TypeVar("Subject")
 
 @dataclass(frozen=True)
 class Breach:
-    """Breach of a rule: subject, problem, and location."""
+    """Breach of a rule: the concept, code or file concerned, the problem, and its location."""
 
     subject: str
     message: str

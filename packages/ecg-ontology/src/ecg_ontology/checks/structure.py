@@ -1,4 +1,4 @@
-"""Rules of structure: indices, tiers and names of concepts, families, kinds of edge, and the whole graph."""
+"""Rules of structure: indices, tiers (root or leaf) and names of concepts, families, edges, whole graph."""
 
 from collections import defaultdict
 from collections.abc import Iterator

@@ -9,7 +9,7 @@ from ecg_ontology.checks.rule import Breach, Chapter
 from ecg_ontology.graph.drafts import Draft, DraftConcept
 
 VARIANTS_PER_CONCEPT = 3
-"""K_var in the paper (appendix, "Notation values")."""
+"""Number of text variants per concept, K_var in the paper (appendix, "Notation values")."""
 
 _CONTROL = re.compile(rf"[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff\ufffe\uffff{UNSEEN}]")
 

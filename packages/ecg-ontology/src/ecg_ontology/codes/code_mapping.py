@@ -68,7 +68,7 @@ class CodeMapping:
         """Return the SNOMED CT identifiers of a code or text, or () if it isn't in the mapping.
 
         The code may differ from the mapping in case, in the prefix of the vocabulary, and in the point of
-        ICD-10. If it then matches several codes with different targets, the result is ().
+        ICD-10 codes. If it then matches several codes with different targets, the result is ().
 
         Args:
             code: code or text in the hospital's spelling.

@@ -61,7 +61,7 @@ class Difference(FrozenModel):
 
     Attributes:
         enumeration: lines for concepts and edges that were removed (``-``) or added (``+``).
-        routes: codes that reach other concepts.
+        routes: codes that reach other concepts than before.
         moved: pairs of concepts with a changed distance, pairs of leaves first.
         rows: concepts with a changed row of D, and therefore a changed soft target.
         codes: codes with a change in y, c* or the soft target.

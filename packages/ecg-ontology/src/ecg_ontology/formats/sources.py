@@ -24,7 +24,7 @@ ERRATA = "errata.ttl"
 OFFICIAL = "challenge.tsv"
 SHAPES = "shapes.ttl"
 EXTENDS = "extends.txt"
-"""Name of a file with the path of another folder. This folder extends the graph and tables of that folder."""
+"""Name of a file in a folder of sources. It has the path of another folder, which the sources extend."""
 _COMPANIONS = {SHAPES, ERRATA}
 _ENDINGS = "|".join(map(re.escape, RDF_FORMATS))
 _UNREAD = re.compile(rf"(?i)routing|.*sssom|(?!.*(?-i:{_ENDINGS})$)[^.].*({_ENDINGS})$")

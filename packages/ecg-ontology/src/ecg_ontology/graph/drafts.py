@@ -22,7 +22,7 @@ class OntologyHeader(FrozenModel):
 
     Attributes:
         iri: IRI of the ontology. Concepts have the IRI ``<iri>#<abbr>``.
-        version: ``major.minor.patch``. The enumeration is frozen within a major version.
+        version: ``major.minor.patch``. Concepts keep their indices within a major version.
         title: title in a single line.
         licence: IRI of the licence.
         creators: authors of the ontology.

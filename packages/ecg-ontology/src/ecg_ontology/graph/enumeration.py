@@ -7,7 +7,8 @@ variants and routing are excluded, so a model stays valid if they are corrected.
 Invalid concepts of a draft are skipped, so the checks can enumerate a faulty draft.
 
 ``enumeration.lock`` freezes these lines. A second hash in the file freezes everything else that determines a
-training target: the yielding concepts, and the routes of all codes. Texts and crosswalks are not frozen.
+training target: the yielding concepts (see `Concept.yields`), and the routes of all codes. Texts and
+crosswalks are not frozen.
 """
 
 import hashlib
@@ -121,7 +122,7 @@ def routing_sha256(yields: Iterable[int], routes: Iterable[str]) -> str:
 
 
 def yielding(draft: Draft) -> tuple[int, ...]:
-    """Return the indices of the yielding concepts."""
+    """Return the indices of the yielding concepts, the findings of a healthy heart (`Concept.yields`)."""
     return tuple(sorted(c.index for c in draft.concepts if c.yields and c.index is not None))
 
 

@@ -1,7 +1,8 @@
 """Find the scope of cues: which findings in a sentence are denied, doubted, requested or past.
 
 A cue is a word such as "no" or "possible". Its scope is the text that it applies to. A sentence is a list of
-items (words, phrases and punctuation marks that the lexicon knows), and a place is the number of an item.
+items (words, phrases and punctuation marks that the lexicon knows), and a place is the number of an item. A
+term is a word of a finding, and a delimiter is a punctuation mark or a conjunction.
 """
 
 from collections.abc import Sequence

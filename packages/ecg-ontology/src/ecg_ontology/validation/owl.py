@@ -1,7 +1,7 @@
 """Convert an ontology to an owlready2 world, and check its consistency by a reasoner (extra ``owl``).
 
-Concepts are individuals of ``ccg:Root`` and ``ccg:Leaf``. Relations are object properties. Symmetric
-relations hold in both directions.
+A world is owlready2's database of statements. Concepts are individuals of ``ccg:Root`` and ``ccg:Leaf``.
+Relations are object properties. Symmetric relations hold in both directions.
 
 Example:
     >>> import ecg_ontology

@@ -98,7 +98,7 @@ def _json(value: object) -> str:
 
 
 def _search_index(onto: Ontology) -> list[list[str]]:
-    """Return an entry for every text: element on the page, folded text, field, and the text itself.
+    """Return an entry for every searchable text: page element, folded text, kind of text, original text.
 
     Equally good hits of a search are listed in this order.
     """

@@ -73,7 +73,7 @@ def graph_figure(
     Args:
         onto: the ontology.
         mass: a non-negative number per concept, to which the area of its node is proportional. If `None`, the
-            area depends on the tier.
+            area depends on the tier (root or leaf).
         marked: indices of the concepts that get a red ring.
         links: pattern of links for the nodes, such as ``#c-{}``. The placeholder becomes the concept's index.
 

@@ -59,7 +59,8 @@ def explain_codes(
     Args:
         onto: the ontology.
         codes: codes of a single record.
-        sigma: temperature in edges, above 0.
+        sigma: temperature, above 0. The mass of a concept falls by a factor of e for every `sigma` edges of
+            distance to c*.
         rule: rule that selects the primary concept c*.
 
     Raises:
