@@ -23,7 +23,7 @@ class CodeUse(FrozenModel):
 
 
 class RecordUse(FrozenModel):
-    """Counts of the records in a corpus, by their codes and leaves.
+    """Counts of the records in a corpus, by the codes that they have and the leaves that these reach.
 
     Attributes:
         without_leaf: number of records whose codes reach no leaf.

@@ -107,7 +107,7 @@ def compare(
         old: the ontology before the change.
         new: the ontology after the change.
         corpus: records whose targets are also compared.
-        sigma: temperature of the soft targets, in edges.
+        sigma: temperature of the soft targets, see `Ontology.soft_targets`.
         rule: rule that selects the primary concept c*.
 
     Example:

@@ -152,7 +152,7 @@ class _Reading:
         )
 
     def _relations(self, subject: Node, header: str) -> list[DraftRelation]:
-        """Return the edges from a subject. Record a misstatement for each `ccg:` term without meaning there."""
+        """Return the edges from a subject. Add a misstatement for each `ccg:` term without meaning there."""
         values = self.subjects[subject]
         if str(subject).startswith(SCHEMA) and not _is_concept(values):
             return []

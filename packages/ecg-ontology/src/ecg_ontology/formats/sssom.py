@@ -206,7 +206,7 @@ def other_text(regime: Regime, override: str = "") -> str:
 
 
 def override_of(other: str) -> str:
-    """Return the reason to keep a row that contradicts its label, or ""."""
+    """Return the reason to keep a row that contradicts its label, from the column ``other``, or ""."""
     return other.partition(_OVERRIDE)[2].strip()
 
 

@@ -91,7 +91,7 @@ def statements(draft: Draft) -> Iterator[tuple[str, str, str]]:
 
 
 def _stated(draft: Draft, prefixes: Mapping[str, str]) -> dict[str, list[Pair]]:
-    """Return the statements about the ontology, the vocabulary and each concept, in output order."""
+    """Return the statements about the ontology, the terms ``ccg:…`` and each concept, in output order."""
     stated = {iri_text(draft.header.iri): _header(draft.header)}
     stated |= {iri_text(SCHEMA + entry[0]): _schema(*entry) for entry in _SCHEMA}
     order = {concept.iri: concept.index or 0 for concept in draft.concepts}

@@ -158,7 +158,11 @@ class CueScopes:
         return span
 
     def _listed(self, comma: int) -> bool:
-        """Return whether a comma belongs to a list without a basic rhythm that ends in "and" or "or"."""
+        """Return whether a comma belongs to a list that ends in "and" or "or".
+
+        A list with a basic rhythm such as sinus rhythm doesn't count, because this rhythm is the actual
+        rhythm.
+        """
         span = self._span(comma)
         rest = range(comma + 1, len(self._items))
         basic = _BASIC - {"Paced"} if self._ends_in_or(comma) else _BASIC

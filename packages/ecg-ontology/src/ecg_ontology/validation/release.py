@@ -1,4 +1,4 @@
-"""Read a SNOMED CT release of the user: the Snapshot of an RF2 zip or folder.
+"""Read a SNOMED CT release of the user: the Snapshot of a zip or folder in Release Format 2 (RF2).
 
 The files are streamed. Only rows of the requested codes and the pairs of IS_A relations are kept, so a
 release of 1.5 GB needs some tens of megabytes of memory. This package neither contains nor downloads a

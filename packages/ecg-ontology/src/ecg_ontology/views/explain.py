@@ -34,7 +34,7 @@ class Explanation(FrozenModel):
         leaves: abbreviations of the active leaves.
         primary: abbreviation of the primary concept c* under each rule, or "" if there is no leaf.
         rule: selection rule of the target.
-        sigma: temperature of the target in edges.
+        sigma: temperature of the target, see `explain_codes`.
         target: all nodes by decreasing mass. () if the record has no leaf.
     """
 
