@@ -1,1 +1,1 @@
-"""Read codes of users and corpora: code tables, mappings, and coverage by the graph."""
+"""Read the codes of users and data sets, map them to SNOMED CT, and measure how many the graph covers."""

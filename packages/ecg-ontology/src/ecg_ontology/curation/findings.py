@@ -38,7 +38,7 @@ class Compared:
 
     @cached_property
     def packaged(self) -> Draft:
-        """Draft of the packaged ontology."""
+        """Draft of the packaged ontology, to recognise rows that the checked draft changes."""
         return read_draft(None)
 
 

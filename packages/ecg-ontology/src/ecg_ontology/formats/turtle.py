@@ -62,8 +62,8 @@ _SCHEMA: tuple[tuple[str, tuple[str, ...], str], ...] = (
 def turtle_text(draft: Draft) -> str:
     """Return the graph of a draft as canonical Turtle, without routing.
 
-    Preserved foreign statements follow the other statements about the same subject. Foreign statements about
-    foreign subjects come last.
+    Foreign statements have no field in a draft and are preserved as they are. They follow the other
+    statements about the same subject. Foreign statements about foreign subjects come last.
     """
     prefixes = _prefixes(draft.header)
     foreign: dict[str, list[Pair]] = {}

@@ -129,8 +129,8 @@ def code_text(code: object) -> str:
 class RoutingTable:
     """Routing of a profile: the base table, in which the profile's own table replaces the rows of some codes.
 
-    The profile ``paper`` routes codes as the paper prints them. The profile ``curated`` has the curators'
-    decisions.
+    The profile ``paper`` routes codes as the paper prints them. The profile ``curated`` routes codes as the
+    curators decided.
     """
 
     def __init__(

@@ -192,7 +192,11 @@ def bent_edge(positions: Positions, source: int, target: int) -> NDArray[np.floa
 
 
 def curve(start: tuple[float, float], end: tuple[float, float], bend: float = 0.0) -> NDArray[np.float64]:
-    """Return the control points [3, 2] of a line. `bend` is the relative offset of its middle."""
+    """Return the control points [3, 2] of a quadratic curve.
+
+    `bend` is the offset of the middle control point from the straight line, relative to the length of the
+    line.
+    """
     (x, y), (to_x, to_y) = start, end
     middle = ((x + to_x) / 2 + bend * (to_y - y), (y + to_y) / 2 - bend * (to_x - x))
     return np.array([start, middle, end])
