@@ -1,7 +1,7 @@
 """Compare recipes by training them with several seeds and probing the runs (Table component-ablation).
 
-The recipes may be variations of a single recipe. All recipes are trained on the same number of records, or
-with the same FLOPs.
+The recipes may be variations of a single recipe. All recipes are trained with the same budget: the same
+number of records, or the same FLOPs. An arm is a recipe with a budget, and a row of the table.
 """
 
 import json
@@ -50,7 +50,10 @@ class ProbedRun(NamedTuple):
 
 
 class Arm(NamedTuple):
-    """Row of the table: a recipe with adjusted number of steps, and its graph (None: the corpus' graph)."""
+    """Row of the table: a recipe whose number of steps fits the budget, and the file of its graph.
+
+    If the graph is None, codes are read with the graph of the corpus.
+    """
 
     name: str
     config: Config
@@ -180,7 +183,7 @@ def earlier_report(folder: Path, rotations: Sequence[Task], request: Request) ->
 
 
 def _arm(source: str | Config, settings: Sequence[str]) -> Arm:
-    """Return the arm of a recipe, of its name, or of `RECIPE@GRAPH` with the file of a graph."""
+    """Return the arm of a recipe, which is given as a `Config`, by name, or as `RECIPE@FILE` with a graph."""
     if isinstance(source, Config):
         return Arm(source.name, override(source, settings))
     recipe, _, graph = source.rpartition("@")
@@ -194,7 +197,8 @@ def _arm(source: str | Config, settings: Sequence[str]) -> Arm:
 def _arms(recipes: list[Arm], equal: Sequence[Equal], records: int | None, corpus: int) -> list[Arm]:
     """Return an arm for each recipe and budget.
 
-    If the budgets differ by at most 5 % for a recipe, it has a single arm.
+    If equal records and equal FLOPs give a recipe numbers of steps that differ by at most 5 %, the recipe has
+    a single arm.
     """
     if twice := [name for name, count in Counter(arm.name for arm in recipes).items() if count > 1]:
         problem = f"recipes must have different names, got {twice[0]} twice"
@@ -233,7 +237,7 @@ def equalled(config: Config, reference: Config, equal: Equal, records: int, corp
     Args:
         config: the recipe.
         reference: recipe that defines the FLOPs of the budget.
-        equal: type of the budget. With `flops`, it is the FLOPs of the reference for `records` records.
+        equal: type of the budget. With `flops`, the budget is what the reference needs for `records` records.
         records: number of records.
         corpus: number of records in the corpus.
     """

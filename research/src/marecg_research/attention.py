@@ -1,8 +1,9 @@
 """Protocol `attention`: train an attention pool over the tokens of a frozen encoder.
 
 This is attentive probing (Chen et al. 2024, arXiv:2202.03026; Bardes et al. 2024, arXiv:2404.08471). Each
-class has a query: logit_k = ⟨w_k, Σ_t softmax_t(⟨q_k, K h_t⟩ / √A) V h_t⟩ + b_k. The tokens are the patches
-of H̄. Features that are a single vector count as a single token, for which the pool is a linear classifier.
+class has a query: logit_k = ⟨w_k, Σ_t softmax_t(⟨q_k, K h_t⟩ / √A) V h_t⟩ + b_k. The tokens are H̄, the
+encoder's vectors of patches, averaged over leads. Features that are a single vector count as a single token,
+for which the pool is a linear classifier. h_rhythm is the encoder's pooled vector of a record.
 
 Shapes: B and M records, C leads, L samples, T tokens, D width of a token, E = D + 1 values of a token with
 its mark (1 for a real token, 0 for padding), A width of the pool, K classes, F features.

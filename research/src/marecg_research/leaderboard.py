@@ -54,8 +54,8 @@ def standings(
 
     Args:
         probed: probed runs, in the order of the recipes.
-        wide: compare the wide readout. If False, compare h_rhythm, or the mean of H if no loss trains the
-            pool of h_rhythm.
+        wide: compare the wide readout (`marecg.model.readout`). If False, compare h_rhythm, the pooled vector
+            of a record, or the mean of the patch vectors H if no loss trains the pool.
         resamples: number of resamples of the test records.
 
     Returns:
@@ -64,7 +64,7 @@ def standings(
         - `recipe`: its name.
         - `equal`: the common budget, `records` or `flops`.
         - `runs`: number of runs.
-        - `rank`: smallest effective rank of h_rhythm.
+        - `rank`: smallest effective rank of h_rhythm, the number of directions in which records differ.
         - `leaked`: whether test records were in the training.
         - `records`, `flops`, `seconds`: total cost of the runs (`ablate.cost_of`).
         - `means`: macro AUC in percent for each share, averaged over tasks and runs.

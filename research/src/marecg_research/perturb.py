@@ -1,8 +1,9 @@
 """Make control graphs with deliberate errors, which show how much a model benefits from the real graph.
 
 Each control is a separate ontology with another IRI, hash and title. Only edges change: concepts keep their
-indices, abbreviations, labels and texts, and codes keep their leaves. The rule `most-specific` reads
-subtypes, so with this rule, the primary concept of 0.6 to 6 % of the coded records also changes.
+indices, abbreviations, labels and texts, and codes keep their leaves. With the
+rule `most-specific`, which depends on subtypes, the primary concept of 0.6 to 6 % of the coded records also
+changes. The soft target of a record is centred on its primary concept.
 
 Example:
     >>> import ecg_ontology
@@ -48,7 +49,7 @@ def control_of(onto: Ontology, name: str) -> Ontology:
 
 
 def shuffled(onto: Ontology, seed: int) -> Ontology:
-    """Permute the leaves. The graph has the same shape, and D is the same for permuted concepts.
+    """Permute the leaves. The graph has the same shape, and the distances D are only permuted.
 
     Raises `UsageError` if the permutation doesn't change the graph.
     """
@@ -85,7 +86,10 @@ def without(onto: Ontology, kinds: Collection[Kind], *, name: str = "") -> Ontol
 
 
 def _control(draft: Draft, relations: tuple[DraftRelation, ...], name: str, change: str) -> Ontology:
-    """Return the ontology of a draft with other edges. The roots of codes and the lock are updated."""
+    """Return a control with the concepts of a draft (a graph before its checks) and the edges `relations`.
+
+    The families of each code, and the lock that freezes the concepts' numbers, are made from the new edges.
+    """
     header = draft.header
     iri = f"{header.iri}/control/{name}"
     renamed = {concept.iri: f"{iri}#{concept.iri.rpartition('#')[2]}" for concept in draft.concepts}
@@ -114,7 +118,7 @@ def _moved(relation: DraftRelation, new_iri: Mapping[str, str]) -> DraftRelation
 
 
 def _closed(draft: Draft) -> tuple[RoutingRow, ...]:
-    """Return the rows of the routing, in which each code with leaves has exactly their current families."""
+    """Return the rows that map codes to concepts. A code with leaves also maps to their current families."""
     family = draft.families
     roots = {concept.iri for concept in draft.concepts if concept.tier is Tier.root}
     rows: dict[tuple[str, str], list[RoutingRow]] = defaultdict(list)

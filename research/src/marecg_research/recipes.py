@@ -1,6 +1,7 @@
 """Define recipes of other methods and of controls, with our encoder, records and epochs.
 
-research/comparators/comparison.md compares each method with its paper.
+research/comparators/comparison.md compares each method with its paper. C1 is the paper's recipe that
+reconstructs masked patches. GSCL is the objective that learns codes with the graph.
 """
 
 from collections.abc import Callable

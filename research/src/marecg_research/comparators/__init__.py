@@ -1,4 +1,4 @@
-"""Implement other methods with our encoder and corpus.
+"""Implement other published methods with MAR-ECG's encoder and corpus, for comparison.
 
 research/comparators/comparison.md lists the differences from their papers.
 """

@@ -1,7 +1,7 @@
 """ASTCL: Wang et al., Adversarial Spatiotemporal Contrastive Learning for Electrocardiogram Signals, 2024.
 
 IEEE TNNLS 35(10), doi:10.1109/TNNLS.2023.3272153. The method is implemented from the abstract, because the
-text isn't openly available.
+text isn't openly available. A pass is a forward pass of MAR-ECG's encoder over a batch.
 
 Shapes: B batch, T patches, C leads, D width, K projection width.
 """
@@ -26,8 +26,9 @@ from marecg_research.comparators.two_views import over_batch
 class AstclConfig(ObjectiveConfig):
     """Settings of ASTCL: adversarial invariance to noise, and prediction between views without negatives.
 
-    Noise is added to one view, and removed from the other view. Each record counts as another patient. Our
-    encoder is bidirectional. So the past is encoded separately, and the future isn't visible.
+    Noise is added to one view, and removed from the other view. Each record counts as another patient.
+    MAR-ECG's encoder is bidirectional. So the first half of a record is encoded separately, without the
+    second half, which is predicted from it.
     """
 
     captions = {
@@ -44,7 +45,7 @@ class AstclConfig(ObjectiveConfig):
     hidden: int = chosen(512, "width of discriminator and predictors, as in SimSiam", gt=0)
 
     def flops(self, shape: ModelConfig, window_patches: int) -> Flops:
-        """Return the cost of the second view, and of the first halves of both views."""
+        """Return the cost of the passes over the second view and over the first halves of both views."""
         half = shape.context_patches // 2
         return Flops(encoder_flops(shape) + 2 * encoder_flops(shape, max(1, half)), 0)
 
@@ -64,7 +65,12 @@ class Astcl(Objective, of=AstclConfig):
         self.future = MLP(width, hidden, width)
 
     def losses(self, views: Views) -> Losses:
-        """Return the losses `adversarial`, `spatiotemporal` and `patient`."""
+        """Return three losses with their weights.
+
+        `adversarial`: a discriminator shouldn't be able to distinguish noisy from denoised views.
+        `spatiotemporal`: the first half of a view predicts the second half of the other view.
+        `patient`: the projections of both views of a record should be similar.
+        """
         settings = self.settings
         noisy, clear = views.clean("rhythm-safe"), views.clean("denoised")
         logits = [

@@ -17,7 +17,7 @@ class ClocsConfig(ObjectiveConfig):
     """Settings of CLOCS with contrastive multi-segment coding, CMSC (arXiv:2005.13249).
 
     Each record counts as another patient. The other codings of CLOCS contrast leads. They aren't possible
-    with our encoder, which attends across leads.
+    with MAR-ECG's encoder, which attends across leads.
     """
 
     captions = {"clocs": "contrast of a record's two halves with other records"}
@@ -25,15 +25,16 @@ class ClocsConfig(ObjectiveConfig):
     tau: float = chosen(0.1, "CLOCS's temperature", gt=0)
 
     def flops(self, shape: ModelConfig, window_patches: int) -> Flops:
-        """Return the cost of a pass over the whole record without gradients.
+        """Return the cost that CLOCS adds to MAR-ECG's usual pass over the masked record.
 
-        The two halves cost as much as the masked pass that they replace.
+        The two halves, which replace this pass, cost as much. The added cost is a pass over the whole record
+        without gradients.
         """
         return Flops(0, encoder_flops(shape))
 
 
 class Clocs(Objective, of=ClocsConfig):
-    """Contrast h_rhythm of the two halves of a record, in both directions."""
+    """Contrast the two halves of a record by h_rhythm, their pooled vector, in both directions."""
 
     reaches = frozenset({"pool"})
     settings: ClocsConfig

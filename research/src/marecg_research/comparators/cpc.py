@@ -20,9 +20,10 @@ from marecg.settings import chosen
 class CpcConfig(ObjectiveConfig):
     """Settings of CPC (arXiv:1807.03748), which predicts a record's next latents.
 
-    Our encoder is bidirectional. So past and later patches are encoded separately. The context is h_rhythm of
-    the past, instead of a recurrent network's state. A latent is H̄ of a single later patch, instead of a
-    convolution's output. The past and each patch are scaled separately.
+    MAR-ECG's encoder is bidirectional. So past and later patches are encoded separately. The context is the
+    pooled vector of the past (h_rhythm), instead of a recurrent network's state. A latent is the vector of a
+    single later patch, averaged over leads (H̄), instead of a convolution's output. The past and each patch
+    are scaled separately.
     """
 
     captions = {"cpc": "a record's next patches among all of the batch, told from its past"}
@@ -30,9 +31,10 @@ class CpcConfig(ObjectiveConfig):
     steps: int = chosen(12, "CPC's on speech, and Mehari & Strodthoff's on ECGs (arXiv:2103.12676)", gt=0)
 
     def flops(self, shape: ModelConfig, window_patches: int) -> Flops:
-        """Return the cost of a pass over the whole record without gradients.
+        """Return the cost that CPC adds to MAR-ECG's usual pass over the masked record.
 
-        The past and the patches cost about as much as the masked pass that they replace.
+        The past and the patches, which replace this pass, cost about as much. The added cost is a pass over
+        the whole record without gradients.
         """
         return Flops(0, encoder_flops(shape))
 

@@ -47,14 +47,17 @@ class CrtConfig(NarrowConfig):
     outputs: int = chosen(128, "CRT's code: width of the projection for the discrimination", gt=0)
 
     def flops(self, shape: ModelConfig, window_patches: int) -> Flops:
-        """Return the mean cost of the visible patches and the decoder, minus the cost of the masked pass."""
+        """Return the mean cost of visible patches and decoder, minus the cost of MAR-ECG's masked pass.
+
+        The pass over visible patches replaces the masked pass.
+        """
         every = shape.context_patches + 2 * spectral_patches(shape)
         visible = max(1, round((1 - self.mean_dropped) * every))
         narrow = shape.model_copy(update={"width": self.width, "depth": self.depth})
         return Flops(encoder_flops(shape, visible) - encoder_flops(shape) + encoder_flops(narrow, every), 0)
 
     def dropped(self, progress: float) -> float:
-        """Return the share of dropped patches at a fraction of the run."""
+        """Return the share of dropped patches when the fraction `progress` of the training steps is done."""
         return min(max(progress, self.least), self.most)
 
     @property
@@ -136,7 +139,7 @@ class Crt(Objective, of=CrtConfig):
     def draw_visible(self, batch: int, generator: torch.Generator) -> tuple[Tensor, int]:
         """Draw the visible patches of each record.
 
-        Magnitude and phase of a band are visible or dropped together.
+        The magnitude and phase patches of the same frequencies are visible or dropped together.
 
         Returns:
             Positions of the visible patches [B, K] in ascending order, and how many of them are in the domain

@@ -1,5 +1,7 @@
 """A control without the graph: learn codes as independent labels.
 
+GSCL, which the control replaces, learns them with soft targets from distances in the graph.
+
 Shapes: B batch, N concepts, D width.
 """
 
@@ -22,7 +24,10 @@ class LabelsConfig(ObjectiveConfig):
 
 
 class Labels(Objective, of=LabelsConfig):
-    """Classify leaves linearly from h_rhythm of the supervised pass."""
+    """Classify leaves (findings) linearly from h_rhythm, the encoder's pooled vector of a record.
+
+    The vector comes from the pass that codes supervise (`Views.supervised`).
+    """
 
     reaches = frozenset({"pool"})
 

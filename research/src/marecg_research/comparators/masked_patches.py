@@ -57,8 +57,8 @@ class MaskedPatches(Objective):
 class MaeConfig(NarrowConfig):
     """Settings of MAE (arXiv:2111.06377).
 
-    MAE leaves masked tokens out of the encoder to save time. Our encoder attends along rows and columns of a
-    grid, so single tokens can't be left out. It reads a learned token instead.
+    MAE leaves masked tokens out of the encoder to save time. MAR-ECG's encoder attends along rows and columns
+    of a grid, so single tokens can't be left out. It reads a learned token instead.
     """
 
     captions = {"mae": "error at masked patches"}
@@ -72,14 +72,14 @@ class StmemConfig(NarrowConfig):
     """Settings of ST-MEM (arXiv:2402.09450).
 
     The decoder reads each lead separately, so the encoder must learn the relations between leads. ST-MEM
-    marks the ends of leads with [SEP] tokens. On our grid of tokens, they aren't needed.
+    marks the ends of leads with [SEP] tokens. On MAR-ECG's grid of tokens, they aren't needed.
     """
 
     captions = {"stmem": "error at masked patches, lead by lead"}
 
 
 class Stmem(MaskedPatches, of=StmemConfig):
-    """Reconstruct masked patches with a decoder that reads each lead's H separately."""
+    """Reconstruct masked patches with a decoder that reads the encoder's output H of each lead separately."""
 
     leads = 1
 

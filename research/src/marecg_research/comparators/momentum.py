@@ -2,7 +2,8 @@
 
 Grill et al., Bootstrap Your Own Latent, NeurIPS 2020. Chen, Xie & He, An Empirical Study of Training
 Self-Supervised Vision Transformers, ICCV 2021. Caron et al., Emerging Properties in Self-Supervised Vision
-Transformers, ICCV 2021. The slow network follows tokens, encoder, pool and projector.
+Transformers, ICCV 2021. The slow network is a moving average of the trained
+tokens, encoder, pool and projector.
 
 Shapes: B batch, T patches, D width, K projection width (in DINO, the number of prototypes).
 """
@@ -34,7 +35,7 @@ class MomentumConfig(TwoViewsConfig):
     momentum: float = chosen(0.996, "BYOL and DINO; it rises to 1 by the end of the run", ge=0, le=1)
 
     def flops(self, shape: ModelConfig, window_patches: int) -> Flops:
-        """Return the cost of the second view, and of both views in the slow network."""
+        """Return the cost of the passes over the second view, and over both views by the slow network."""
         return Flops(encoder_flops(shape), 2 * encoder_flops(shape))
 
 

@@ -24,9 +24,9 @@ class TstccConfig(ObjectiveConfig):
     """Settings of TS-TCC (arXiv:2106.14112).
 
     The weak augmentation is `rhythm-safe` instead of jitter and scaling. The strong augmentation is
-    `unconstrained` instead of permutation and jitter. Our encoder is bidirectional. So the past is encoded
-    separately, and the future isn't visible. The context is the pooled past, instead of the output of another
-    network.
+    `unconstrained` instead of permutation and jitter. MAR-ECG's encoder is bidirectional. So the past is
+    encoded separately, and the future isn't visible. The context is the pooled past, instead of the output of
+    another network.
     """
 
     captions = {
@@ -41,7 +41,7 @@ class TstccConfig(ObjectiveConfig):
     outputs: int = chosen(128, "width of the projection in the contextual contrast", gt=0)
 
     def flops(self, shape: ModelConfig, window_patches: int) -> Flops:
-        """Return the cost of the second view, and the average cost of both pasts."""
+        """Return the cost of the passes over the second view, and over the pasts of both views on average."""
         past = max(1, round((1 - self.reach) * shape.context_patches / 2))
         return Flops(encoder_flops(shape) + 2 * encoder_flops(shape, past), 0)
 

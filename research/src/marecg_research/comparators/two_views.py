@@ -29,7 +29,7 @@ class TwoViewsConfig(ObjectiveConfig):
     )
 
     def flops(self, shape: ModelConfig, window_patches: int) -> Flops:
-        """Return the cost of the second view; the first replaces the masked pass."""
+        """Return the cost of the pass over the second view. The first view replaces the usual masked pass."""
         return Flops(encoder_flops(shape), 0)
 
     def looks(self, views: Views) -> tuple[Pass, Pass]:
@@ -50,7 +50,7 @@ def over_batch(views: Views, h_BD: Tensor) -> Tensor:
 
 
 class TwoViews(Objective):
-    """Objective on the projections of two views' h_rhythm."""
+    """Objective on the projections of h_rhythm, the encoder's pooled vector, of two views."""
 
     reaches = frozenset({"pool"})
     settings: TwoViewsConfig

@@ -1,5 +1,10 @@
 """Define the arms of the experiment: the graph, parts of its content, and matched controls.
 
+A leaf of the graph is a finding, and a family is the leaves under a root. The soft target of a record gives
+each concept a share that falls with its distance from the record's primary leaf. The larger σ, the slower it
+falls.
+Â is the normalised adjacency matrix, which mixes the prototypes (vectors) of neighbouring concepts.
+
 Shapes: M records, N concepts, R families (roots).
 """
 
@@ -31,7 +36,8 @@ class GraphArm:
         graph: the graph.
         sigma: σ of the soft targets; NaN if targets contain only the active leaves.
         propagates: whether prototypes are propagated by Â. If False, Â is replaced by the identity.
-        matched: σ of a control at which its targets have the same entropy as the real graph's; None for σ.
+        matched: σ that is used in place of `sigma`, so that a control's targets have the same entropy as the
+            real graph's; None if `sigma` is used.
         families: weight of the loss on families, relative to the loss on leaves.
         coarse: whether records with only a known family are used.
     """
@@ -52,7 +58,7 @@ class GraphArm:
 
         Args:
             y_MN: leaves of the records.
-            coarse_M: a concept of the family of each record with only a known family; −1 for other records.
+            coarse_M: a concept of the known family, if only the family of a record is known; otherwise −1.
         """
         only_M = coarse_M >= 0
         root_R = np.array(self.graph.families)[coarse_M[only_M]]
@@ -120,7 +126,7 @@ def arms(
         controls: control graphs by name.
         sigmas: values of σ.
         y_MN: leaves of the training records, to match the entropy of shuffled graphs; None for no matching.
-        random_families: number of arms with the families of shuffled graphs.
+        random_families: number of arms that learn only the families of a shuffled graph.
     """
     entropies = {}
     if y_MN is not None:

@@ -1,5 +1,8 @@
 """Second stage of the experiment: continue the training of the encoder from each base, once per arm.
 
+A base is a trained encoder, and an arm is a graph, or a control such as independent labels. A branch is the
+training of an arm from a base.
+
 All arms of a base start with the same weights, and read the same records with the same masks, crops and
 augmentations. A branch is scored by its prototypes (regime `branch`), and by a ridge regression on its
 features of the test records (regime `branch, probe`).
@@ -40,9 +43,9 @@ from marecg_research.graph.records import Design, Split, read_off
 from marecg_research.graph.tested import Row, Tested
 
 BRANCH, PROBE = "branch", "branch, probe"
-"""Regimes of branches in the frame of scores."""
+"""Names of the two ways to score a branch, in the column `regime` of the scores."""
 CODED = 0.8
-"""Share of coded records in training. The other records are test records without their codes."""
+"""Share of coded records among the training records. The rest are the test records, without their codes."""
 STEP_RECORDS, LR = 16, 1e-3
 GSCL_WEIGHT = 2.0
 """Weight of GSCL, as in `tiny`. In so few steps, GSCL must have more weight than reconstruction."""
@@ -67,10 +70,10 @@ class Branch(NamedTuple):
 
 
 def planned(split: Split, design: Design, controls: Mapping[str, Ontology], out: Path) -> list[Branch]:
-    """Return the branches of a base, with their corpora. The corpora share their signals.
+    """Return the branches of a base, each with a corpus. The corpora differ in the graph, not in the signals.
 
-    Raises `UsageError` if an arm is unknown, or if its graph changes the leaves of records. In that case, the
-    branch would draw other records.
+    Raises `UsageError` if an arm is unknown, or if its graph changes the leaves of records. Such a branch
+    would be trained on other records than the other branches.
     """
     onto = split.corpus.ontology()
     of_name = {arm.name: arm for arm in arms(onto, controls, [design.branch_sigma])}

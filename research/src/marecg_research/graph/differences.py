@@ -1,8 +1,9 @@
 """Compute differences between arms, with their uncertainty over bases, seeds, leaves and shuffles.
 
-A unit is a base with a seed. Each base has the same seeds, and so the same draws. Within a unit, arms differ
-only in the graph, so differences are computed within units. A table of units has a row per unit and a column
-per arm.
+An arm is a training with a certain graph. A shuffle is an arm whose graph has permuted leaves. A base is an
+encoder. A unit is a base with a seed. Each base has the same seeds, and so the same draws. Within a unit,
+arms differ only in the graph, so differences are computed within units. A table of units has a row per unit
+and a column per arm.
 
 Shapes: B bases, S seeds, V independent values.
 """
@@ -89,7 +90,7 @@ def shuffles(table: pd.DataFrame) -> list[str]:
 
 
 def with_means(table: pd.DataFrame) -> pd.DataFrame:
-    """Add two columns to a table of arms: the mean of the shuffles, and the mean of the random families."""
+    """Add the columns `shuffles` and `random families`, which are the means over the arms of this type."""
     table = table.copy()
     random = [arm for arm in table if arm.startswith("random families ")]
     for name, members in (("shuffles", shuffles(table)), ("random families", random)):

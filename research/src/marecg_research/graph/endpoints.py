@@ -1,7 +1,9 @@
 """Compute the endpoints of the experiment from scores of single leaves. All tables are made from endpoints.
 
 A row of the frame has a regime, base, seed, arm and σ, the name of the endpoint, and its value in points. The
-endpoint of a single leaf is, for example, `leaf LBBB`.
+endpoint of a single leaf is, for example, `leaf LBBB`. A leaf is a finding of the graph. A base is an
+encoder. An arm is a training with a certain graph, and σ is the width of its soft targets. A regime defines
+which codes of the training records are used.
 """
 
 from collections.abc import Iterator, Sequence
@@ -12,7 +14,7 @@ import pandas as pd
 from marecg_research.graph.arms import EDGELESS, REAL, SHUFFLE
 
 SIGMA = 0.5
-"""σ of the results for which no σ is chosen."""
+"""σ of the results that don't use the σ chosen on held-out records."""
 PRIMARY, WITHIN, FAMILY, RESAMPLED, LEAF = "primary", "within families", "families", "resampled", "leaf "
 CLOSED, CHOOSING, READY = "closed", "choosing", "ready"
 LEFT_OUT = ("1AVB", "LBBB", "AntMI", "STD", "PVC", "RBBB")
@@ -29,7 +31,10 @@ UNIT = ["regime", "base", "seed", "arm", "sigma"]
 
 
 def at_mark(scores: pd.DataFrame) -> pd.DataFrame:
-    """Return the rows at the best step of each regime. It is chosen on held-out records, over all graph arms.
+    """Return the rows at the best step of each regime.
+
+    At the best step, training has removed most of the loss on held-out records (metric `closed`), averaged
+    over bases, seeds and arms.
 
     A regime without scores on held-out records has a single step. Scores that don't belong to a step have the
     number of the last step.
@@ -107,7 +112,10 @@ def _parts(
 
 
 def units(frame: pd.DataFrame, endpoint: str, sigma: float | dict[str, float] = SIGMA) -> pd.DataFrame:
-    """Return the table of units of an endpoint, at a common σ or at a σ for each arm."""
+    """Return the values of an endpoint, at a common σ or at a σ for each arm.
+
+    The table has a row per unit (base and seed) and a column per arm.
+    """
     rows = frame[frame["endpoint"] == endpoint]
     sigmas = rows["arm"].map(sigma) if isinstance(sigma, dict) else sigma
     rows = rows[rows["sigma"].isna() | np.isclose(rows["sigma"].fillna(0), sigmas)]

@@ -1,5 +1,9 @@
 """Run the experiment on the graph. The scores of each base, regime and seed are stored in a file.
 
+A base is a trained encoder, which stays frozen. An arm is a graph with which heads are trained on the
+features of a base. A regime defines which codes of the training records are used. σ is the width of the soft
+targets.
+
 Shapes: A arms, M records, N concepts, F features.
 """
 
@@ -33,7 +37,7 @@ from marecg_research.graph.tested import Tested
 RARE, TESTED = 40, 10
 """Maximum number of training records of a rare leaf, and minimum number of positives for testing a leaf."""
 FLOOR_SIGMA = 0.5
-"""σ of the many shuffles that are needed for small p-values with Holm's correction."""
+"""σ of `floor_shuffles`, the many shuffled graphs without which p can't be small after Holm's correction."""
 
 
 class Experiment(NamedTuple):
@@ -191,7 +195,7 @@ def _support(corpus: Corpus, split: Split) -> pd.DataFrame:
     """Return for each concept its name, its family, and its numbers of records.
 
     `teaching` is the number of training and held-out records, `taught` the number of training records, and
-    `testing` the number of test records. The plan defines rare leaves by `teaching`.
+    `testing` the number of test records. A rare leaf has `teaching` of at most `RARE`.
 
     Raises `UsageError` if no rare leaf can be tested.
     """

@@ -1,6 +1,7 @@
 """Run two further experiments on heads: leave out one leaf at a time, and limit the records of leaves.
 
-Both return rows with finished endpoints, by seed or draw, arm and σ.
+Both return values of endpoints by arm, σ, and seed or draw. An arm is a training with a certain graph. A leaf
+is a finding of the graph.
 
 Shapes: M records, N concepts, F features, L leaves that keep k records.
 """
@@ -24,9 +25,9 @@ STEPS = (100,)
 RECORDS = (0, 1, 2, 5, 10, 20, 50)
 SHUFFLES = {IN_TURN: 4, FEW_K: 8}
 ENOUGH = 20
-"""Minimum number of a leaf's records in each half of the patients. Leaves with fewer aren't limited."""
+"""Minimum records of a leaf in each half of the patients. Leaves with fewer records aren't limited to k."""
 LIMITED = 3
-"""One in `LIMITED` of these leaves is limited to k records."""
+"""One in `LIMITED` leaves with `ENOUGH` records is limited to k records."""
 
 
 def some_arms(graphs: Sequence[GraphArm], sigma: float, shuffles: int) -> list[GraphArm]:

@@ -1,4 +1,7 @@
-"""Write the tables of the experiments in `few_records`: left-out leaves, and leaves with k records."""
+"""Write the tables of the experiments in `few_records`: left-out leaves, and leaves with k records.
+
+A leaf is a finding of the concept graph.
+"""
 
 from collections.abc import Iterator, Sequence
 

@@ -1,7 +1,9 @@
 """Train the heads of GSCL for many graphs at once on frozen features, and score them.
 
-All arms start with the same weights, and read the same records with the same dropout. So they differ only in
-the graph.
+A head maps features to the concept space of a graph. Its prototypes are the vectors of the graph's concepts,
+and q is a record's shares over the concepts. An arm is the training of a head with a certain graph. All arms
+start with the same weights, and read the same records with the same dropout. So they differ only in the
+graph.
 
 Shapes: A arms, B batch, M records, F features, N concepts, R families, E node width (d_e), K concept width
 (d_c).
@@ -169,9 +171,10 @@ def trained(
 
 
 def closed(log_q_AMN: Tensor, target_AMN: Tensor, prior_AN: Tensor) -> Tensor:
-    """Return the share of the loss that training has removed, [A].
+    """Return the share of the loss that training has removed in each arm, [A].
 
-    It is 0 for a constant prediction of the prior, and 1 for predictions that are equal to the targets.
+    The share is 0 for a constant prediction of the prior, and 1 for predictions that are equal to the
+    targets.
     """
 
     def loss(log_p_AMN: Tensor) -> Tensor:
@@ -188,8 +191,9 @@ def scored(
 ) -> Iterator[Row]:
     """Yield the scores of trained heads on the test records.
 
-    Two further arms are computed from the edgeless arm. In `inference only`, a leaf without training records
-    has the score of its family. In `spread`, each concept's share is spread over the graph.
+    Two further arms use the graph only after training, on the scores of the edgeless arm. In `inference
+    only`, a leaf without training records has the score of its family. In `spread`, each concept passes parts
+    of its share to the concepts near it in the graph.
     """
     member_1RN = torch.from_numpy(tested.member_RN).bool()[None]
     prototypes_ANK = heads.prototypes()
@@ -216,11 +220,13 @@ def unit(
     steps: Sequence[int],
     seed: int,
 ) -> list[Row]:
-    """Train heads of all arms on a base with a seed, and return their scores and the scores of plain labels.
+    """Train the heads of all arms on the features of a base, and return the scores.
+
+    The scores of plain labels, a ridge regression without a graph, are added.
 
     Args:
         features: features of the training, held-out and test records.
-        taught: supervision of the training records, and of the held-out records.
+        taught: labels that may be used of the training records, and of the held-out records.
         graphs: arms.
         tested: test records.
         y_MN: all leaves of the training records. Their mean target is the prior for `closed`.

@@ -1,5 +1,7 @@
 """Define the design of the experiment, and its training, held-out and test records.
 
+A leaf is a finding of the concept graph. A regime defines which labels of the training records may be used.
+
 Shapes: M records, F features, N concepts, S statements, Q queries, R records of several parts, W wide
 readout.
 """
@@ -73,12 +75,12 @@ FEWEST = 100
 
 @dataclass(frozen=True)
 class Taught:
-    """Supervision of records.
+    """Labels of the records that heads are trained on, in a regime.
 
     Attributes:
         row_M: numbers of the records.
         y_MN: leaves of the records.
-        coarse_M: a leaf of each record with only a known family; −1 for other records.
+        coarse_M: a leaf of the known family, if only the family of a record may be used; otherwise −1.
     """
 
     row_M: NDArray[np.int64]
@@ -123,7 +125,7 @@ class Split:
         return cls(corpus, test_source, teaching[~held_M], teaching[held_M], np.flatnonzero(coded_M & test_M))
 
     def taught(self, rows: NDArray[np.int64], regime: Regime, seed: int, left_out: Sequence[int]) -> Taught:
-        """Return the supervision of rows in a regime. The draw depends only on the seed.
+        """Return the labels of rows that a regime allows. The draw depends only on the seed.
 
         Args:
             rows: rows of the corpus.

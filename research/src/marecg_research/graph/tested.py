@@ -1,5 +1,8 @@
 """Score an arm on the test records of the graph experiment. The scores are rows of a tidy frame.
 
+An arm is a training with a certain graph. A leaf is a finding of the graph. Severity is the mean distance, in
+PTB-XL's hierarchy of statements, between the predicted concept and the nearest true statement.
+
 Shapes: M records, N concepts, R families, K concept width (d_c) or classes, Q queries.
 """
 
@@ -28,7 +31,7 @@ class Tested:
     Attributes:
         y_MN: leaves of the records.
         names: abbreviations of the concepts.
-        rare: leaves of the primary endpoint.
+        rare: leaves with few training records. Their macro AUC is also computed on resampled records.
         hierarchy: hierarchy of PTB-XL; None if it isn't used.
         member_RN: concepts of the real families.
         within: leaves that are also scored only among the records with a leaf of the same family.

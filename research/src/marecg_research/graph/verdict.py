@@ -1,4 +1,8 @@
-"""Write the results of the experiment: tables and a plot of the differences between arms."""
+"""Write the results of the experiment: tables and a plot of the differences between arms.
+
+An arm is a training with a certain graph: the real graph, a shuffle (a graph with permuted leaves), a part of
+the real graph, or no edges (`edgeless`). A leaf is a finding of the graph. A base is an encoder.
+"""
 
 from collections.abc import Iterator, Mapping, Sequence
 from io import StringIO
@@ -148,7 +152,8 @@ def _section(regime: str, frame: pd.DataFrame, floor: pd.DataFrame, leaves: Sequ
 def _secondary(frame: pd.DataFrame, floor: pd.DataFrame) -> Iterator[str]:
     """Yield the table of secondary endpoints, with p-values corrected by Holm's method.
 
-    If there are rows in `floor`, p-values are computed with its many shuffles.
+    `floor` has the endpoints of many shuffles, from which p-values are computed. If `floor` is empty, they
+    are computed from the shuffles in `frame`.
     """
     tables = {name: units(frame, name) for name in SECONDARY if frame["endpoint"].eq(name).any()}
     with_shuffles = {name: units(floor, name) if len(floor) else table for name, table in tables.items()}
