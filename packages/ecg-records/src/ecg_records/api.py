@@ -72,13 +72,13 @@ def read(
             `s3://bucket/ecg.dcm`.
         layout: Sampling rate, leads and units of a plain array, such as an `.npy` file.
         seconds: Length of the part to read. If None, the whole recording is read.
-        start: Beginning of the part, in seconds.
-        leads: Standard lead for each signal with another name, such as `{"MLII": "II"}`.
+        start: Beginning of the part, in seconds from the start of the recording.
+        leads: Signals to read as standard leads, by their names in the file, such as `{"MLII": "II"}`.
 
     Raises:
         RecordError: If the record can't be used. Its `reason` is a short name of the cause.
         InputError: If the path doesn't exist or can't be read.
-        UsageError: If there are several records, or the array needs another layout.
+        UsageError: If the path has several records, or an array has no layout or doesn't fit it.
 
     Example:
         >>> import tempfile, numpy
@@ -101,7 +101,7 @@ def scan(folder: str | Path, layout: Layout | None = None) -> Iterator[Scanned]:
 
     Raises:
         CorpusError: If the folder is missing or holds no record.
-        UsageError: If an array needs another layout, or a format needs a library that isn't installed.
+        UsageError: If an array doesn't fit the layout, or a format needs a library that isn't installed.
     """
     found = find([ensure_local(folder).absolute()], layout=layout)
     return (_scanned(candidate) for candidate in found)
@@ -128,11 +128,12 @@ def delineate(record: Record) -> "pd.DataFrame":
     Columns:
         r: R-peak.
         p_on, p_off, qrs_on, qrs_off, t_off: Onsets and ends of the waves over all leads. NaN if the wave
-            extends beyond the record, or if `measure` returns no such interval. `p_on` and `p_off` are also
-            NaN for beats of another shape.
+            extends beyond the record, or if `measure` returns None for the interval of the wave: PR for
+            `p_on` and `p_off`, QRS for `qrs_on` and `qrs_off`, QT for `t_off`. `p_on` and `p_off` are also
+            NaN for beats whose `shape` isn't `usual`.
         rr: Time since the previous beat.
-        shape: `usual`, or `other` for a different shape. `second` if the different shape is about as frequent
-            as the usual shape.
+        shape: `usual` for beats with the dominant shape of the record, `second` for another shape that is
+            about as frequent, and `other` for all other beats.
         p_safe: Always False, because P waves of single beats are too low to be reliable. `measure` uses the
             median beat instead.
 

@@ -1,6 +1,6 @@
 """Parse the comments of WFDB headers, and the diagnostic codes in the `#Dx` comment of the CinC Challenges.
 
-The comment holds SNOMED CT codes, or labels of CPSC2018.
+The comment holds SNOMED CT codes, or in some records the labels of the data set CPSC2018, such as `STE`.
 """
 
 import re
@@ -20,7 +20,7 @@ CPSC_LABELS = {
     "STD": "429622005",
     "STE": "164931005",
 }
-"""The nine labels of CPSC2018, with their codes in column CPSC of the Challenge's official table
+"""The nine labels of CPSC2018 with their SNOMED CT codes, from the column CPSC of the CinC Challenge's table
 `Dx_map.csv`."""
 
 NO_DIAGNOSIS = "no diagnosis"
@@ -41,7 +41,7 @@ class Diagnoses:
     Attributes:
         codes: Codes in file order without duplicates.
         notes: Notes on codes that were translated or ignored.
-        words: Everything between the commas, without duplicates, whether or not it is a code.
+        words: All parts of the comment between commas, without duplicates, even if they aren't codes.
     """
 
     codes: tuple[str, ...]
@@ -114,8 +114,8 @@ def diagnoses(text: str) -> Diagnoses:
 def codes_in_headers(folder: Path) -> tuple[tuple[str, ...], ...]:
     """Return the codes in each WFDB header below a folder, in the order of the headers' paths.
 
-    Labels of CPSC2018 become codes. Other words that aren't codes are returned unchanged, so that they can be
-    counted.
+    Labels of CPSC2018 are translated to codes. Other words are returned unchanged, so that callers can count
+    them.
 
     Raises:
         InputError: If there is no header, or a header can't be read.

@@ -8,7 +8,7 @@ from ecg_base import InputError
 
 
 def in_short(differences: Sequence[str], most: int = 6) -> str:
-    """Return the first `most` differences on a line, and the number of further differences.
+    """Return the first `most` texts in a single line, with the number of the texts that are left out.
 
     Example:
         >>> in_short(["- edge AMI OMI", "+ node 40 Leaf LQT", "+ edge LQT Rhythm"], most=2)
@@ -36,7 +36,7 @@ class RecordError(InputError):
 
 @contextmanager
 def located(where: object) -> Iterator[None]:
-    """Add `where` to any `RecordError` from the block that doesn't have it yet."""
+    """Add the location `where` to a `RecordError` that the block raises without a location."""
     try:
         yield
     except RecordError as error:
@@ -70,8 +70,8 @@ class Reason(StrEnum):
     duplicated_lead = "duplicated-lead"
     shape = "shape"  # the array's axes don't match the named leads and their samples
     too_long = "too-long"  # exceeds a limit of `ecg_records.stretch`
-    duplicate = "duplicate"  # the same signal as an earlier record (only in the paper's corpus)
-    # The signal itself (paper, §Signal preprocessing; thresholds in `QualityLimits`).
+    duplicate = "duplicate"  # same signal as an earlier record (only in the MAR-ECG paper's corpus)
+    # The signal itself (MAR-ECG paper, §Signal preprocessing; thresholds in `QualityLimits`).
     too_short = "too-short"
     nan = "nan"
     flat_lead = "flat-lead"

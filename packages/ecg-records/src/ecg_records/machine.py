@@ -35,10 +35,11 @@ class MachineReport(NamedTuple):
 
     @classmethod
     def of(cls, measured: Mapping[str, object], statements: Iterable[str | None] = ()) -> "MachineReport":
-        """Build a report from the values of a file, without placeholders such as 0, 29999 or `Failed`.
+        """Build a report from a file's values. Placeholders such as 0, 29999 and `Failed` give None.
 
         Args:
-            measured: Values of any type by field name. `rr` in ms is used if the rate is missing.
+            measured: Values of any type by field name. If the rate is missing, it is computed from `rr` in
+                ms.
             statements: Statements of the device.
 
         Example:

@@ -1,4 +1,4 @@
-"""Make notes on a record: everything that was repaired, ignored or missing while reading."""
+"""Define notes on a record: texts about everything that was repaired, ignored or missing while reading."""
 
 import re
 from collections.abc import Iterable
@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
 
 class NoteKind(StrEnum):
-    """Kinds of notes, by subject."""
+    """Subject of a note."""
 
     # Leads that were repaired (`quality.mended`).
     bridged = "bridged"
@@ -54,7 +54,7 @@ _SAVED = (
         NoteKind.codes,
     ),
 )
-"""Patterns that find the kind of a note from its text, because saved indexes hold only texts. The first match
+"""Patterns that find the kind of a note from its text, because a corpus saves only the texts. The first match
 counts."""
 
 
@@ -68,7 +68,7 @@ class Note(str):
     leads: tuple[str, ...]
 
     def __new__(cls, text: str, kind: NoteKind | None = None, leads: Iterable[str] = ()) -> "Note":
-        """Make a note. If `kind` is None, it is derived from the text, as for notes in saved indexes."""
+        """Make a note. If `kind` is None, it is derived from the text, because a corpus saves only texts."""
         note = super().__new__(cls, text)
         note.kind = _kind_of(text) if kind is None else kind
         note.leads = tuple(leads)
@@ -76,7 +76,7 @@ class Note(str):
 
 
 def reported(notes: Iterable[str]) -> tuple[Note, ...]:
-    """Return the notes that a user should see: all notes except the kinds in `FACTS`.
+    """Return the notes that a user should see: all notes except plain facts, such as filter settings.
 
     Example:
         >>> reported(["filtered to 40 Hz", "checksum differs in V6", "no diagnosis"])

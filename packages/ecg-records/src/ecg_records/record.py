@@ -108,14 +108,17 @@ class Record:
 
 
 class StatedCodes(Protocol):
-    """Codes that a user assigns to records, for example in a table. Objects must be picklable."""
+    """Codes that a user assigns to records, for example in a table.
+
+    Objects of this class must be picklable, because other processes use them.
+    """
 
     @property
     def key(self) -> str:
-        """String that identifies the assignment. Equal assignments have equal keys."""
+        """String that identifies the assignment of codes to records. Equal assignments have equal keys."""
 
     def on(self, record: Record) -> Record:
-        """Return a copy of the record with the assigned codes."""
+        """Return a copy of the record with the codes that the user assigned to it."""
 
 
 class Unusable(NamedTuple):
@@ -138,7 +141,7 @@ class Candidate:
         fold: Fold of the record if its data set defines folds.
         row: Row in a file of many records, or −1 if the file is a single record.
         copies: Other files with the same recording, for example at another sampling rate.
-        root_name: Name of `root` that is unique among the roots of the same call.
+        root_name: Short name of `root`, unique among the folders that are searched together.
         stated: Codes assigned by the user.
         part: Part of the recording to read.
         own_name: Name of the record in a file of many records.
@@ -217,18 +220,21 @@ class Candidate:
 
 
 class ReadsRecords(Protocol):
-    """Object that reads a candidate. It must be picklable."""
+    """Object that reads a candidate. It must be picklable, because other processes use it."""
 
     def read(self, candidate: Candidate, stretch: Stretch = WHOLE) -> Record:
         """Read a record or a stretch of it. Raises `RecordError` if the record can't be used."""
 
 
 class Reader(ReadsRecords, Protocol):
-    """Object that finds and reads the records of a data set or format. It must be hashable."""
+    """Object that finds and reads the records of a data set or format.
+
+    A reader must be hashable, because `discovery` uses readers as keys of a dict.
+    """
 
     @property
     def source(self) -> str:
-        """Name under which the records are counted."""
+        """Name of the data set or format, by which reports count records."""
 
     @property
     def marks(self) -> Sequence[str]:
@@ -238,7 +244,7 @@ class Reader(ReadsRecords, Protocol):
         """
 
     def is_root(self, folder: Path) -> bool:
-        """Return whether this reader is responsible for the folder, by the content of its files."""
+        """Return whether the folder holds this reader's data set, by the content of its files."""
 
     def candidates(self, root: Path) -> Iterator[Candidate]:
         """Find all records of a folder without reading them.

@@ -34,7 +34,8 @@ class Stretch(NamedTuple):
     def samples(self, fs: float, length: int) -> slice:
         """Return the samples of the stretch as a slice. Adjacent stretches have no gap and no overlap.
 
-        Raises `RecordError` (`too-long`) if the recording exceeds `LONGEST`, or the stretch `LONGEST_READ`.
+        Raises `RecordError` (`too-long`) if the recording has more than `LONGEST` samples, or the stretch
+        more than `LONGEST_READ` samples.
 
         Example:
             >>> Stretch(1, 2).samples(250, 600), Stretch(start=2).samples(250, 600)

@@ -77,7 +77,7 @@ class _Plan:
 
 
 class _Draft(NamedTuple):
-    """A record before it is written. `quirk` is the name of its defect, if it has a defect."""
+    """Record before it is written. If the record is defective, `quirk` is the name of its defect."""
 
     name: str
     made: SyntheticRecord
@@ -112,8 +112,9 @@ def write_corpus(
         out: new or empty folder, or an older synthetic corpus, which is replaced.
         records: number of regular records.
         seed: seed of all random numbers.
-        diagnoses: leading findings, drawn with equal probability. If empty, all findings are drawn by weight.
-        noise: factor on the strengths of `Noise()`. 0 gives clean records.
+        diagnoses: findings from which the leading finding of each record is drawn with equal probability. The
+            leading finding may be accompanied by others. If empty, all findings are drawn by their weight.
+        noise: factor on the strengths of the default noise. 0 gives clean records.
         label_noise: probability that a header lacks a code or has a wrong code. The `.truth.json` keeps the
             right codes.
         quirks: defective records to add, keys of `QUIRKS`.
@@ -158,7 +159,10 @@ def _bad(plan: _Plan) -> Iterator[_Draft]:
 
 
 def _write(folder: Path, draft: _Draft) -> list[str]:
-    """Write the files of a record and return its names. A twin has two names."""
+    """Write the files of a record, and return the names under which it was written.
+
+    A record whose quirk has `twin` is written under two names, as a duplicate for tests.
+    """
     quirk = QUIRKS[draft.quirk] if draft.quirk else Quirk("none")
     made = draft.made
     signals = dict(zip(LEADS, quantised(made.leads_mv), strict=True))

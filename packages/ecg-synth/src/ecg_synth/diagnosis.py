@@ -19,7 +19,7 @@ Change = Mapping[str, object]
 
 
 def change(**fields: object) -> Change:
-    """Return the changes to a beat. The keywords are fields of `morphology.Shape`."""
+    """Return the changes that a diagnosis makes to a beat. The keywords are fields of `morphology.Shape`."""
     return fields
 
 
@@ -37,12 +37,12 @@ class Diagnosis:
         name: readable name.
         codes: alternative codes. Each record gets a random choice.
         shapes: alternative changes to the beat. Each record gets a random choice.
-        atrium: the atrium of the rhythm, if the diagnosis sets it.
-        conduction: the conduction of the rhythm, if the diagnosis sets it.
-        ectopy: the early beats of the rhythm, if the diagnosis sets them.
+        atrium: atrial part of the rhythm (`rhythm.Atrium`), if the diagnosis determines it.
+        conduction: conduction from atria to ventricles (`rhythm.Conduction`), if the diagnosis determines it.
+        ectopy: early beats of the rhythm, if the diagnosis has them.
         hides: features that are invisible in a record with the diagnosis.
         also: codes that every record gets in addition.
-        weight: relative frequency as the leading finding of a record.
+        weight: relative frequency as the leading finding of a record. Companions may be added to it.
         per_decade: odds ratio per decade of age.
         male: odds ratio of men to women.
         companions: accompanying diagnoses, with their probability at 60 years.
@@ -63,6 +63,9 @@ class Diagnosis:
 
     @property
     def claims(self) -> frozenset[str]:
-        """Features that the diagnosis sets or hides. Diagnoses that share a feature exclude each other."""
+        """Features of the beat and rhythm that the diagnosis sets or hides.
+
+        Diagnoses that share a feature exclude each other.
+        """
         parts = {part for part in ("atrium", "conduction", "ectopy") if getattr(self, part) is not None}
         return self.hides.union(parts, *self.shapes)

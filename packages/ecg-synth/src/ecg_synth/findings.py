@@ -1,4 +1,8 @@
-"""Combine diagnoses in a record: exclusions, and companions drawn by the patient's age and sex."""
+"""Combine diagnoses in a record.
+
+A record has a leading finding, to which random companions are added. Their probability depends on the
+patient's age and sex. Findings that exclude each other are never combined.
+"""
 
 from collections.abc import Mapping, Sequence
 
@@ -41,7 +45,7 @@ def compatible(names: Sequence[str], other: str) -> bool:
 
 
 def rhythm_of(names: Sequence[str]) -> Rhythm:
-    """Return the joint rhythm of findings. A part that no finding sets is as in a healthy heart."""
+    """Return the rhythm that findings have together. Parts that no finding sets are as in a healthy heart."""
     parts = {
         part: value
         for name in names
@@ -52,7 +56,7 @@ def rhythm_of(names: Sequence[str]) -> Rhythm:
 
 
 def odds(names: Sequence[str]) -> tuple[float, float]:
-    """Return the joint odds ratios of findings: per decade of age, and of men to women."""
+    """Return the products of the findings' odds ratios: per decade of age, and of men to women."""
     causes = [DIAGNOSES[name] for name in names]
     per_decade = np.prod([cause.per_decade for cause in causes])
     male = np.prod([cause.male for cause in causes])
@@ -60,7 +64,7 @@ def odds(names: Sequence[str]) -> tuple[float, float]:
 
 
 def with_companions(leading: str, person: Patient, rng: np.random.Generator) -> tuple[str, ...]:
-    """Return a leading finding, random companions that suit the patient, and a rhythm."""
+    """Return the leading finding, with random companions that suit the patient, and with a rhythm."""
     names = [leading]
     for name, probability in DIAGNOSES[leading].companions.items():
         if rng.random() < probability * _prevalence(name, person) and compatible(names, name):

@@ -1,4 +1,6 @@
-"""Convert the schedule and shape of beats into bumps of the dipole and the ground truth of every beat.
+"""Convert the schedule and shape of beats into the heart's dipole, and into the ground truth of every beat.
+
+The dipole is a sum of bumps (`dipole`).
 
 Shapes: K atrial events, N beats. Units: mV and s.
 """
@@ -20,7 +22,7 @@ from ecg_synth.rhythm import Schedule
 _P_WAVES = ("sinus", "ectopic")
 """Atrial events with an onset that a human reader could mark."""
 _BREATH_SWAY = 0.04
-"""Fraction by which breathing scales the QRS."""
+"""Maximum fraction by which breathing changes the height of the QRS."""
 
 
 @dataclass(frozen=True)
@@ -55,7 +57,7 @@ class Beats:
 
 
 def drawn_shape(diagnoses: Sequence[Diagnosis], person: Patient, rng: np.random.Generator) -> Shape:
-    """Draw the shape of a patient's beats: individual variation, then the changes of each finding."""
+    """Draw the shape of a patient's beats: a healthy shape that varies randomly, changed by each finding."""
     shape = replace(
         Shape(),
         pr=rng.uniform(0.13, 0.19),

@@ -1,7 +1,7 @@
 """Define the shape of a heartbeat: tables of waves, and their layout in time.
 
 A beat has three segments: P, QRS and recovery (from the J point to the end of T). The times of a `Wave` are
-fractions of its segment, so a table serves narrow and wide complexes.
+fractions of its segment, so that a table fits narrow and wide complexes.
 Dipoles are in mV along Frank's axes (X left, Y feet, Z back).
 """
 
@@ -49,7 +49,7 @@ class Shape:
     t_gain: float = 1.0
 
 
-# QRS by conduction, infarction and hypertrophy, in fractions of the QRS duration.
+# QRS waves in conduction disorders, infarction and hypertrophy. Times are fractions of the QRS duration.
 LBBB: Waves = (
     Wave(0.22, 0.09, 0.12, (0.25, 0.15, 0.25)),
     Wave(0.45, 0.12, 0.13, (0.75, 0.35, 0.72)),
@@ -108,7 +108,7 @@ PACED: Waves = (
 )
 J_NOTCH: Waves = (*Shape.qrs, Wave(0.98, 0.07, 0.09, (0.22, 0.20, -0.02)))
 
-# Atrial activity from outside the sinus node, named like the kinds of `rhythm.Atrial`.
+# Waves of atrial activity that doesn't start in the sinus node. The names are kinds of `rhythm.Atrial`.
 ECTOPIC_P: Waves = (Wave(0.38, 0.15, 0.15, (0.02, -0.10, 0.03)), Wave(0.66, 0.13, 0.13, (-0.05, -0.07, 0.05)))
 RETROGRADE_P: Waves = (Wave(0.50, 0.18, 0.18, (0.00, -0.11, -0.03)),)
 FLUTTER: Waves = (Wave(0.62, 0.26, 0.10, (0.02, -0.22, -0.02)), Wave(0.98, 0.09, 0.12, (0.00, 0.07, -0.11)))

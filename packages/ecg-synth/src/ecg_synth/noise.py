@@ -1,8 +1,7 @@
 """Draw the noise of a recorder.
 
-Noise arises at the nine electrodes (right arm, left arm, left leg, C1–C6). The leads are differences of
-electrode potentials, for noise as for the heart's signal. So Einthoven's law also holds for records with
-noise.
+Noise arises at the nine electrodes (right arm, left arm, left leg, C1–C6). Each lead is a difference of
+electrode potentials, so Einthoven's law also holds for records with noise.
 
 Shapes: n samples. Units: mV, Hz and s.
 """

@@ -30,7 +30,7 @@ class Patient:
 
     @property
     def rate_shift(self) -> float:
-        """Shift of the heart rate in bpm. Young people and women have slightly faster hearts."""
+        """Shift of the heart rate in bpm. Young people and women have slightly higher rates."""
         return 0.08 * (60 - self.age) + (2 if self.sex == "Female" else -2)
 
     @property

@@ -133,7 +133,7 @@ QUIRKS: Mapping[str, Quirk] = {
     ),
     "duplicate": Quirk("the record exists twice, with two names", twin=True),
 }
-"""Quirks by name. The order is part of the seed of each defective record."""
+"""Quirks by name. Don't change their order: a quirk's position is part of the random seed of its record."""
 
 
 def _cased(header: str, case: Callable[[str], str]) -> str:

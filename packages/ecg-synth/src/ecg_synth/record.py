@@ -51,7 +51,7 @@ def record(
     seconds: float = 10.0,
     noise: Noise | None = None,
 ) -> SyntheticRecord:
-    """Return a record with the given findings, in normal sinus rhythm unless a finding is a rhythm.
+    """Return a record with the given findings. If no finding is a rhythm, the record has normal sinus rhythm.
 
     Args:
         diagnoses: abbreviations, keys of `DIAGNOSES`.

@@ -1,8 +1,10 @@
 """Schedule the rhythm of atria and ventricles: pacemaker, conduction through the AV node, early beats.
 
-A rhythm has an atrium (`sinus`, `fibrillation`, `flutter` or `silent`), a conduction (`conducted`,
-`every_nth`, `dropping` or `independent`) and an optional `Ectopy`. `functools.partial` sets their further
-parameters. `Rhythm.schedule` runs atrium, conduction and ectopy in this order.
+A rhythm has three parts. The atrium is a function that returns atrial events: `sinus`, `fibrillation`,
+`flutter` or `silent`. The conduction is a function that lets ventricular beats follow these events:
+`conducted`, `every_nth`, `dropping` or `independent`. The ectopy adds early beats and is optional.
+`functools.partial` sets further parameters of the functions. `Rhythm.schedule` runs atrium, conduction and
+ectopy in this order.
 
 Shapes: K atrial events, N beats. Units: s and bpm.
 """
@@ -58,7 +60,7 @@ class Schedule(NamedTuple):
 
 
 class Session(NamedTuple):
-    """Recording session: patient, duration in s, and random generator."""
+    """Recording session, for which a rhythm is drawn: patient, duration in s, and random generator."""
 
     patient: Patient
     seconds: float
@@ -171,7 +173,7 @@ def independent(
 
     Args:
         atrial: the atrial events. They are kept unless `retrograde` replaces them.
-        pr: unused, as for every `Conduction`.
+        pr: unused. Every `Conduction` function has this parameter.
         session: duration and random generator.
         bpm: range of the rate.
         irregular: spread of the intervals on a logarithmic scale.
@@ -206,7 +208,7 @@ class Ectopy:
     every: int | None = None
 
     def advance(self, atrial: Atrial, seconds: float, rng: np.random.Generator) -> Atrial:
-        """Make some atrial events ectopic and early, and shift all later events."""
+        """Make some atrial events ectopic and early. Later events move, because the sinus node is reset."""
         onset, kind = atrial.onset.copy(), atrial.kind.copy()
         for k in self._chosen(onset, seconds, rng):
             onset[k:] -= (1 - rng.uniform(*self.coupling)) * (onset[k] - onset[k - 1])
@@ -214,7 +216,7 @@ class Ectopy:
         return Atrial(onset, kind, atrial.gain)
 
     def usurp(self, plan: Schedule, seconds: float, rng: np.random.Generator) -> Schedule:
-        """Replace some beats by early ventricular beats. The P-waves remain, but no beat follows them."""
+        """Replace some beats by early ventricular beats. P-waves of replaced beats remain without a beat."""
         onset, kind, p_of = plan.onset.copy(), plan.kind.copy(), plan.p_of.copy()
         coupling = rng.uniform(*self.coupling)
         for k in self._chosen(onset, seconds, rng):
@@ -247,7 +249,7 @@ class Rhythm:
     ectopy: Ectopy | None = None
 
     def schedule(self, pr: float, patient: Patient, seconds: float, rng: np.random.Generator) -> Schedule:
-        """Return all atrial events and beats that are visible in a record of this length."""
+        """Return all atrial events and beats that are visible in a record of `seconds` length."""
         session = Session(patient, seconds, rng)
         atrial = self.atrium(session)
         if self.ectopy and self.ectopy.atrial:
@@ -270,5 +272,8 @@ def _regular(gap: float, session: Session) -> Array:
 
 
 def _count(gap: float, seconds: float) -> int:
-    """Return a number of events that fills the schedule even if early beats or irregular gaps shorten it."""
+    """Return a number of events that certainly fills the record and its margins.
+
+    The number has a reserve, because early beats and irregular gaps shorten the schedule.
+    """
     return int(np.ceil(1.35 * (_LEAD_IN + seconds + _LEAD_OUT) / gap)) + 2

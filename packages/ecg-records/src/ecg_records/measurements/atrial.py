@@ -1,4 +1,7 @@
-"""Check that each QRS complex has its own P wave. In flutter and fast wide rhythms, PR has no meaning.
+"""Check that each QRS complex has its own P wave.
+
+In atrial flutter and in fast rhythms with wide QRS complexes, a detected P wave doesn't belong to the next
+QRS complex, so PR has no meaning.
 
 Shapes: K leads, L samples at 500 Hz, M decimated samples, N beats, S lags.
 """
@@ -34,7 +37,14 @@ AtrialReason = Literal["flutter", "fast_wide", "p_on_t"]
 
 
 def pr_doubt(rate: float, qrs: float | None, aligned: AlignedBeats, ends: Boundaries) -> AtrialReason | None:
-    """Return the reason to reject the detected P wave, or None if every beat has its own P wave."""
+    """Return the reason to reject the detected P wave, or None if every beat has its own P wave.
+
+    Args:
+        rate: heart rate in beats per minute.
+        qrs: QRS duration in ms.
+        aligned: the beats.
+        ends: boundaries of the median beat.
+    """
     if rate > WIDE_FAST and (qrs is None or qrs >= WIDE_MS):
         return "fast_wide"
     since_t = ends.p_on + aligned.rr * FS - ends.t_off

@@ -19,8 +19,8 @@ from ecg_records.measurements.median_beat import AFTER, BEFORE, FS, AlignedBeats
 
 COLUMNS = ("r", "p_on", "p_off", "qrs_on", "qrs_off", "t_off", "rr")
 HIDDEN = {"p_on": "pr", "p_off": "pr", "qrs_on": "qrs", "qrs_off": "qrs", "t_off": "qt"}
-"""For each boundary, an interval of the record. If the interval is None, the boundary is NaN for every
-beat."""
+"""The interval that each boundary belongs to. If `measure` returns None for the interval, the boundary is NaN
+for every beat."""
 
 MARKS = (("p_on", "(", 0), ("p_off", ")", 0), ("qrs_on", "(", 1), ("qrs_off", ")", 1), ("t_off", ")", 2))
 """Boundaries as WFDB annotations: column, symbol, and `num` (0 for P, 1 for QRS, 2 for T)."""
@@ -65,10 +65,7 @@ def _untouched(aligned: AlignedBeats) -> NDArray[np.int64]:
 
 
 def _ends(aligned: AlignedBeats, beat: int, samples: int) -> Boundaries:
-    """Return the boundaries of a beat as samples of the record.
-
-    A boundary is NaN if its part of the beat's window lies outside the record.
-    """
+    """Return the boundaries of a beat as samples of the record, NaN for waves beyond the record's ends."""
     only_N = np.arange(len(aligned.peaks_N)) == beat
     peak = int(aligned.peaks_N[beat])
     ends = delineate(median_beat(aligned.windows(only_N)), aligned.rr)

@@ -1,19 +1,19 @@
 """Normal limits of heart rate, PR, QRS and QTc in childhood, by age and sex.
 
 The limits are the 2nd and 98th percentiles of 1,912 healthy Dutch children aged 11 days or more (Rijnbeek et
-al. 2001, "New normal limits for the paediatric electrocardiogram", Eur Heart J 22:702). The study used the
-program MEANS, and `intervals` measures by the same method.
+al. 2001, "New normal limits for the paediatric electrocardiogram", Eur Heart J 22:702). The study measured
+with the program MEANS, and `intervals` uses the same method.
 """
 
 from ecg_records.measurements.intervals import Measurements
 
 ADULT, YOUNGEST = 16, 11 / 365.25
-"""Age in years at which the limits for children end, and at which they begin."""
+"""Age in years from which adult limits apply, and youngest age with limits in the study."""
 FAST = 100
 """Heart rate per minute above which a child has no QTc, because the end of T is untested at such rates."""
 NAMES = ("rate", "pr", "qrs", "qtc")
-# Each row has its upper limit of age in years, then four limits per name: low and high for boys, low and high
-# for girls. QTc is Bazett's.
+# Each row starts with the age in years up to which it is valid. Four limits follow for each of `NAMES`: low
+# and high for boys, low and high for girls. QTc is Bazett's.
 _BY_AGE = (
     (1 / 12, 129, 192, 136, 216, 77, 120, 91, 121, 50, 85, 54, 79, 378, 448, 379, 462),
     (3 / 12, 126, 187, 126, 200, 85, 120, 78, 133, 52, 77, 48, 77, 396, 458, 381, 454),
@@ -33,7 +33,7 @@ def is_child(age: float | None) -> bool:
 
 
 def limits_of(age: float, sex: str | None) -> dict[str, tuple[float, float]]:
-    """Return a child's normal limits (low, high) by name. Without a sex, the limits span both sexes.
+    """Return a child's normal limits (low, high) by name. If the sex is unknown, the limits span both sexes.
 
     The result is empty from 16 years on and below 11 days. It is also empty for an age of 0, because files
     give age 0 for any month of the first year.

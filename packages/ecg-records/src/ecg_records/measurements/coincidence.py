@@ -3,8 +3,8 @@
 Pacemaker spikes are removed first. Each lead is filtered to 8–30 Hz, a band in which QRS complexes are strong
 and T waves are weak. The strength of a lead is its amplitude relative to its usual QRS complex. Detection
 uses the mean strength over leads. So a T wave that is taller than R in a few leads doesn't count as a beat,
-and neither does an artefact of one electrode. In LUDB's odd records, every QRS complex has a mean strength of
-at least 0.41, and every T wave at most 0.29.
+and neither does an artefact of one electrode. In LUDB, the Lobachevsky University database, every QRS complex
+of the odd records has a mean strength of at least 0.41, and every T wave at most 0.29.
 
 Shapes: N records, C leads, L samples, M decimated samples, H frequencies, n beats of a record, K beats
 of all records, W samples around a beat.
@@ -45,8 +45,8 @@ TALLEST = 1.5
 """Maximum strength of a lead, relative to a usual QRS complex. The limit prevents false beats from an
 artefact in one lead."""
 BEAT, HALF_BEAT = 0.33, 0.5
-"""Minimum strength of a beat: relative to a usual QRS complex, and relative to a stronger beat within
-`T_WAVE`."""
+"""Minimum strength of a beat: relative to a usual QRS complex, and relative to a stronger beat at most
+`T_WAVE` seconds away."""
 
 Floats = NDArray[np.float32]
 
@@ -70,7 +70,10 @@ def coincident_beats(raw_NCL: NDArray[np.floating], fs: float) -> list[NDArray[n
 
 
 def _shares(slow_NCM: Floats, fs: float) -> tuple[Floats, Floats]:
-    """Return the strength over time, [N, M], and the weight of each lead per mV, [N, C]."""
+    """Return the mean strength over all leads, [N, M], and a factor for each lead, [N, C].
+
+    The factor converts mV of a lead to weighted strength.
+    """
     band_NCM = _in_band(slow_NCM, fs)
     energy_NCM = uniform_filter1d(np.square(band_NCM, out=band_NCM), round(WIDTH_S * fs) | 1)
     strength_NCM = np.sqrt(np.maximum(energy_NCM, 0, out=energy_NCM), out=energy_NCM)  # sums dip below 0
@@ -90,7 +93,7 @@ def _shares(slow_NCM: Floats, fs: float) -> tuple[Floats, Floats]:
 
 
 def _beats(share_M: Floats, fs: float) -> NDArray[np.int64]:
-    """Return the maxima that are beats, without T waves of a stronger neighbour."""
+    """Return the maxima of the mean strength that are beats, not T waves of a stronger beat nearby."""
     inner_M = share_M[1:-1]
     tops = np.flatnonzero((share_M[:-2] < inner_M) & (inner_M >= share_M[2:]) & (inner_M >= BEAT)) + 1
     return unexplained(tops, share_M, fs, HALF_BEAT)
@@ -115,7 +118,7 @@ def _r_peaks(
 
 
 def _in_band(slow_NCM: Floats, fs: float) -> Floats:
-    """Filter to `BAND_HZ` forwards and backwards, in the frequency domain because it is faster."""
+    """Filter to `BAND_HZ` without delay. The frequency domain is used because it is faster."""
     beyond, samples = round(BEYOND_S * fs), slow_NCM.shape[-1]
     sides = ((0, 0),) * (slow_NCM.ndim - 1) + ((beyond, beyond),)
     longer_NCM = np.pad(slow_NCM, sides, mode="reflect", reflect_type="odd")

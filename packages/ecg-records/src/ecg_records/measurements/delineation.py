@@ -3,8 +3,10 @@
 The boundaries are found in the spatial velocity, the length of the vector of slopes over all leads (van
 Bemmel, Kors & van Herpen 1990, Methods Inf Med 29:346). A wave starts and ends when its velocity falls below
 a share of its maximum. So a wave spans the earliest onset and the latest end over all leads, as in an
-electrocardiograph. The constants were chosen on LUDB's odd records and PTB-XL's statements
-(docs/evaluation/delineation.md).
+electrocardiograph. The constants were chosen on the odd records of LUDB (the Lobachevsky University database,
+annotated by cardiologists) and on the report statements of PTB-XL, see docs/evaluation/delineation.md.
+
+A lobe is a peak of the velocity. A QRS complex usually has several lobes.
 
 Shapes: K leads, B samples of a beat at 500 Hz, N beats.
 """
@@ -26,16 +28,19 @@ QRS_SHARES = (0.05, 0.08, 0.12)
 """Shares of the peak velocity. A QRS boundary is the mean over the shares, because a single share may end at
 a notch."""
 QRS_OUTWARD = 5.0
-"""Samples by which cardiologists mark QRS longer than these shares do, at either end."""
+"""Samples by which cardiologists mark the ends of QRS further outwards than `QRS_SHARES` does."""
 P_SHARE, P_END_SHARE, T_SHARE = 0.22, 0.3, 0.15
 DECIDING_OF, DECIDES = 6, 15
-"""Minimum number of leads for `deciding_lead`, and samples by which a single lead may lengthen QRS."""
+"""Minimum number of leads for `deciding_lead`, and number of samples by which the deciding lead lengthens
+QRS."""
 LOBE = 0.08
 """Minimum velocity of the outermost lobe of QRS, as a share of the peak velocity."""
 FOOT = 2
-"""Maximum number of samples by which QRS extends beyond a tenth of the outermost lobe at a sharp edge."""
+"""At a sharp edge, maximum number of samples of QRS after the velocity has fallen to a tenth of the outermost
+lobe."""
 SHARP_RISE = 5.6, 6.2
-"""Samples from a tenth to half of the outermost lobe: maximum at a sharp edge, minimum at a gradual edge."""
+"""Samples in which the velocity rises from a tenth to half of the outermost lobe: maximum at a sharp edge,
+minimum at a gradual edge."""
 SHARP_BEND, BEND_PER_SAMPLE, SHORT_RISE, UNSURE = 0.75, 0.11, 3.4, 0.03
 """Minimum bend of a sharp edge.
 
@@ -51,8 +56,8 @@ sharp edge.
 The last part of QRS in a bundle branch block is slurred. Its lobe is low, even if its end is steep.
 """
 SHARP_INWARD, RISE_OUTWARD = 9.3, 1.63
-"""Distance of a sharp edge from a tenth of the lobe: `SHARP_INWARD` samples inwards, less `RISE_OUTWARD`
-samples per sample of rise.
+"""Distance of a sharp edge from the sample at which the velocity is a tenth of the lobe: `SHARP_INWARD`
+samples inwards, less `RISE_OUTWARD` samples per sample of rise.
 
 The correction is needed because filters blur a sharp edge. The values were fitted on synthetic waves of 60 to
 160 ms.
@@ -65,7 +70,7 @@ In a left bundle branch block, ST may have a higher velocity than the low shares
 slurred waves of a right bundle branch block end earlier.
 """
 BRIDGE = 8
-"""Longest rest within a QRS complex in samples, for example between R and a late R'."""
+"""Maximum number of samples with low velocity within a QRS complex, for example between R and a late R'."""
 QRS_REACH = (80, 100)
 """Maximum extent of a QRS complex in samples, before and after the R-peak."""
 SPIKE_WIDTH = 3
@@ -74,19 +79,20 @@ T_EXPECTED, T_WIDTH = 0.33, 0.1
 """Expected time in s from R to the descent of T at 60/min, and its spread. The time grows with the root of
 RR."""
 T_LATEST, T_OF_RR = 0.62, 0.6
-"""Latest descent of T: in s after R at 60/min, and as a share of RR. A later descent belongs to the next P
+"""Latest descent of T after R: in s at 60/min, and as a share of RR. A later descent belongs to the next P
 wave."""
 T_LOBE, P_LOBE = 0.45, 0.5
-"""Minimum velocity of a neighbouring lobe that belongs to the same (biphasic or notched) wave, as a share."""
+"""Minimum velocity of a second lobe of the same biphasic or notched wave, as a share of the first lobe's
+velocity."""
 T_REST, T_SEEN = 5, 10
-"""Samples of rest after which a P or U wave follows T, and samples that the record must have after the end of
-T."""
+"""Number of samples with low velocity that separate T from a following P or U wave, and number of samples
+that the record must have after the end of T."""
 P_EXPECTED, P_WIDTH, P_EARLIEST = 0.12, 0.15, 0.4
 """Seconds before QRS: expected middle of P, spread of the middle, and earliest start."""
 TOUCHING = 3
-"""Number of samples between T and P up to which the onset of P is invisible."""
+"""If T and P are at most this number of samples apart, the onset of P is invisible."""
 SHORTEST = 25
-"""Minimum number of samples for the search of a wave."""
+"""Minimum number of samples in which a wave is searched."""
 
 
 class Boundaries(NamedTuple):
@@ -144,11 +150,12 @@ def velocity(beat_KB: Floats, hertz: float) -> Floats:
 def qrs_shifts(beat_KB: Floats) -> tuple[float, float]:
     """Return the numbers of samples by which to move the onset of QRS later and its end earlier.
 
-    If ST is so steep that the velocity falls below the low shares only on ST, QRS ends at the high shares.
+    `delineate` averages the ends at the three `QRS_SHARES` of the peak velocity. If ST is so steep that the
+    velocity falls below the lower shares only on ST, the ends at these shares are ignored.
 
     Cardiologists mark the ends of a gradual QRS complex outside its visible slope, and `delineate` does the
     same. If both edges are sharp, the complex starts and ends at the edges. If an edge is gradual, or if the
-    beat has pacemaker spikes, the result is (0, 0).
+    beat has pacemaker spikes, nothing is moved and the result is (0, 0).
     """
     beat_KB = np.nan_to_num(beat_KB)
     velocity_B = velocity(without_spikes(beat_KB, FS), QRS_HZ)
@@ -171,10 +178,10 @@ class _Edge(NamedTuple):
     """Edge of a QRS complex.
 
     Attributes:
-        end: its position in samples from the R-peak if the edge is sharp.
-        rise: samples from a tenth to half of the outermost lobe.
-        bend: bend of the edge minus the minimum bend of a sharp edge.
-        lobe: velocity of the outermost lobe as a share of the peak velocity.
+        end: start or end of QRS at this edge if the edge is sharp, in samples from the R-peak.
+        rise: number of samples in which the velocity rises from a tenth to half of the outermost lobe.
+        bend: bend of the edge minus the minimum bend of a sharp edge (see `SHARP_BEND`).
+        lobe: height of the outermost lobe as a share of the peak velocity.
     """
 
     end: float
@@ -184,7 +191,7 @@ class _Edge(NamedTuple):
 
 
 def _edge(velocity_B: Floats, step: int) -> _Edge:
-    """Return the edge of QRS: the start if `step` is -1, the end if it is 1."""
+    """Measure the edge of QRS at its start if `step` is -1, or at its end if `step` is 1."""
     velocity_B, peak, rest = _smoothed(velocity_B)
     height = velocity_B[peak] - rest
     top = start = _walk(velocity_B, peak, step, rest + QRS_SHARES[0] * height)
@@ -227,14 +234,17 @@ def _qrs(velocity_B: Floats) -> tuple[float, float]:
 
 
 def _crossings(velocity_B: Floats, step: int) -> Floats:
-    """Return the samples at which the velocity falls below the `QRS_SHARES` in the direction of `step`."""
+    """Return the last samples of QRS above each of the `QRS_SHARES`, in the direction of `step`."""
     velocity_B, peak, rest = _smoothed(velocity_B)
     levels = (rest + share * (velocity_B[peak] - rest) for share in QRS_SHARES)
     return np.array([_walk(velocity_B, peak, step, level) for level in levels], np.float64)
 
 
 def _walk(velocity_B: Floats, peak: int, step: int, level: float) -> int:
-    """Walk outwards from the peak, across rests of up to `BRIDGE`, to the last sample above a level."""
+    """Return the last sample of QRS with a velocity above a level, starting from the peak.
+
+    Up to `BRIDGE` samples below the level are skipped, because they may lie between two parts of QRS.
+    """
     last = sample = peak
     while BEFORE - QRS_REACH[0] < sample < BEFORE + QRS_REACH[1] and abs(sample - last) <= BRIDGE:
         sample += step
@@ -305,7 +315,7 @@ def _tops(x_B: Floats, first: int, end: int) -> list[int]:
 
 
 def _falls(x: NDArray[np.float64], share: float) -> int:
-    """Count the samples until `x` has fallen to a share of its initial height above its minimum."""
+    """Count the samples until `x` has fallen near its minimum, to a share of its initial height above it."""
     low = x.min()
     below = np.flatnonzero(x < low + share * (x[0] - low))
     return int(below[0]) if len(below) else len(x) - 1

@@ -50,7 +50,7 @@ In PTB-XL, 98 % of the records in sinus rhythm are above this limit, and 97 % of
 fibrillation are below.
 """
 T_AFTER = round(0.04 * FS)
-"""Samples after the end of QRS at which the T wave starts for its axis."""
+"""Number of samples after the end of QRS from which the axis of T is measured."""
 QT_OF_RR = 0.8
 """Maximum QT as a share of the mean RR interval. A later "end of T" is a U wave, a P wave or fibrillation."""
 PR_OF_RR = 0.7
@@ -64,8 +64,8 @@ COMPLEX, P_WAVE = slice(BEFORE - 30, BEFORE + 40), slice(BEFORE - 100, BEFORE - 
 OPPOSITE_QRS, OPPOSITE_P = -0.5, -0.3
 """Maximum correlations of lead I with V6 if the arm electrodes are swapped, for QRS and P.
 
-The limits were chosen on 300 normal records of PTB-XL. On 905 further records they flag no
-recording as it is, and 96 % of the recordings after the arms are swapped.
+The limits were chosen on 300 normal records of PTB-XL. On 905 further records they flag none of
+the original recordings, and 96 % of the same recordings with swapped arm leads.
 """
 PReason = Literal["no_p", "irregular_no_p", "p_on_t"]
 Reason = Literal[
@@ -100,7 +100,7 @@ class Measurements(NamedTuple):
     p_axis: float | None = None
     t_axis: float | None = None
     paced: bool = False
-    """Whether pacemaker spikes precede most beats. QRS is measured from the end of the spike."""
+    """Whether pacemaker spikes precede most beats. QRS is then measured from the end of the spike."""
     reasons: Mapping[str, Reason] = {}
     """Reason for each value that is None, by the name of the value."""
     usual_rate: float | None = None
@@ -143,8 +143,8 @@ def aligned_beats(
 def measure_aligned(aligned: AlignedBeats, leads: Sequence[str]) -> Measurements:
     """Measure aligned beats, and drop every value that a second method contradicts.
 
-    If a single lead other than V1 makes QRS much longer, the lead is used only for the axis. V1 is an
-    exception, because it may have a late R' in a right bundle branch block while all other leads are slow.
+    If a single lead makes QRS much longer, it may be noisy and is used only for the axis. V1 is an exception:
+    in a right bundle branch block, it may be the only lead in which the late part of QRS (R') is steep.
     """
     loose = deciding_lead(aligned.median_KB) if aligned.alike_N.sum() >= LEAST_BEATS else None
     if loose is not None and leads[loose].strip().lower() != "v1":
@@ -200,7 +200,8 @@ def measure_beats(
 ) -> Measurements:
     """Measure intervals and axes of aligned beats, without a check by a second method.
 
-    Existing classifiers were fitted on features without this check (`measured.py`).
+    The features in `measured.py` use these unchecked values, because existing classifiers were fitted on
+    them.
 
     Args:
         aligned: the beats.
@@ -239,9 +240,9 @@ def measure_beats(
 def _apart(
     aligned: AlignedBeats, leads: Sequence[str], values: Mapping[str, float], axis: float | None
 ) -> list[str]:
-    """Return the names of the values that differ for beats of the second shape.
+    """Return the names of the values that differ between beats of the dominant and of the second shape.
 
-    The result is empty if the second shape is ectopic, which means early and wider.
+    The result is empty if beats of the second shape are ectopic, that is, early and wide.
     """
     other_KB = median_beat(aligned.windows(aligned.others_N))
     lengths, other_axis = _lengths(delineate(other_KB, aligned.rr)), _qrs_axis(other_KB, leads)
@@ -321,9 +322,10 @@ def _p_returns(windows_NKB: Floats, ends: Boundaries) -> bool:
 
 
 def _medians_of_others(x_NKB: Floats) -> Floats:
-    """Return the median over all other beats for each beat, [N, K, B], with a single sort."""
+    """Return the median over all other beats for each beat, [N, K, B]. The beats are sorted only once."""
     sorted_NKB, n_others = np.sort(x_NKB, axis=0), len(x_NKB) - 1
-    # Ranks of the median without the beat itself. Ranks above the beat's own rank are higher by one.
+    # These are the ranks of the median if the beat itself is left out of the sorted values. If the beat is
+    # at or below such a rank, the values above it move down by one, so the next rank is used.
     ranks = (n_others - 1) // 2, n_others // 2
     low, high = (
         np.where(x_NKB <= sorted_NKB[rank], sorted_NKB[rank + 1], sorted_NKB[rank]) for rank in ranks

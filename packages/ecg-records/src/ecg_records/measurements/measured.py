@@ -1,7 +1,7 @@
 """Compute 258 hand-crafted features: rhythm, intervals, and distribution, spectrum and waves of each lead.
 
 Intervals come from `intervals.py`. Heights of waves are measured on the median beat. A feature that can't be
-measured is zero. For each interval, a second feature is 1 if the interval is known.
+measured is zero. For each interval, a second feature is 1 if the interval could be measured, and 0 otherwise.
 
 Shapes: C leads, K leads of the input, L samples at 500 Hz, H frequencies, E bands, N beats, B samples of a
 beat, F values, V values of a lead.
@@ -36,9 +36,9 @@ LEAST_S = 0.3
 """Minimum length of a recording in s. No beats are searched in a shorter recording."""
 Floats = NDArray[np.float64]
 OF_RHYTHM, OF_INTERVALS = 7, 11
-"""Numbers of features per record: from RR intervals, and from intervals and axis."""
+"""Number of features from RR intervals, and number of features from intervals and axis."""
 WIDTH = len(LEADS) * (len(PERCENTILES) + 1 + len(BANDS_HZ) - 1 + HEIGHTS) + OF_RHYTHM + OF_INTERVALS
-"""Number of features, F."""
+"""Number of features of a record, F."""
 
 
 def measure(signal_CL: NDArray[np.float32], absent_C: NDArray[np.bool_] | None = None) -> Floats:

@@ -1,4 +1,4 @@
-"""Compute the median beat of a record, on which intervals are measured.
+"""Compute the median beat of a record, on which `intervals` measures.
 
 Beats are aligned by the correlation of their slopes over all leads. Beats that don't correlate with most
 other beats (ectopic beats, artefacts) are left out, as in the program MEANS (van Bemmel, Kors & van Herpen
@@ -35,10 +35,8 @@ NEAR, ALIKE = 0.6, 0.8
 with the template after alignment."""
 ROUNDS = 3
 ONSET, SIMILAR = 80, 0.6
-"""Maximum number of samples from the start of an ectopic complex to its R-peak, and minimum number of beats
-of a second shape.
-
-A second shape is recorded in `others_N` only if its beats number at least `SIMILAR` times the dominant beats.
+"""Maximum number of samples from the start of an ectopic complex to its R-peak, and minimum ratio of beats of
+the second shape to beats of the dominant shape. With a lower ratio, `others_N` is empty.
 """
 ALTERNATE, COMES_EARLY = 0.8, 0.45
 """Two shapes alternate if at least `ALTERNATE` of the beats differ from the previous beat. A beat comes early
@@ -80,7 +78,8 @@ class AlignedBeats:
     def windows(self, chosen_N: NDArray[np.bool_]) -> Floats:
         """Return the signal around each chosen beat, [N, K, B].
 
-        Samples outside the record are NaN. If the next beat isn't chosen, its samples are NaN as well.
+        Samples outside the record are NaN. If the next beat isn't chosen, the samples from its QRS complex on
+        are also NaN.
         """
         padded_KL = np.pad(self.x_KL, ((0, 0), (BEFORE, AFTER)), constant_values=np.nan)
         windows_NKB = np.stack(
@@ -97,7 +96,7 @@ def beats(x_KL: NDArray[np.floating], order: Sequence[int]) -> AlignedBeats:
 
     Args:
         x_KL: signals in mV at 500 Hz.
-        order: order in which to take the rows, with leads I and II first.
+        order: row numbers of `x_KL` in the order of the result's rows. Leads I and II come first.
     """
     raw_KL = np.nan_to_num(np.asarray(x_KL, np.float64))[list(order)]
     found_N = rpeaks.detect_best(raw_KL, FS)
@@ -121,8 +120,8 @@ def come_early(peaks_N: NDArray[np.int64], chosen_N: NDArray[np.bool_]) -> bool:
 def median_beat(windows_NKB: Floats) -> Floats:
     """Return the median over windows of beats, [K, B].
 
-    A sample must be known in all leads of a window or in none. After the last known sample of all windows,
-    the last value is repeated.
+    A sample of a window must be NaN in all leads or in none. After the last sample that any window
+    has, the last value is repeated.
     """
     count_B = np.isfinite(windows_NKB[:, 0]).sum(0)
     median_KB = np.zeros(windows_NKB.shape[1:])
@@ -143,8 +142,8 @@ def low_pass(x: Floats, hertz: float) -> Floats:
 def _shapes(slope_KL: Floats, peaks_N: NDArray[np.int64]) -> Shapes:
     """Return the aligned peaks, and flags for beats of the dominant shape and of a second shape.
 
-    In a bigeminy both shapes are equally frequent. The late beats are then dominant, because the early beats
-    are ectopic.
+    In a bigeminy, normal and ectopic beats alternate, so both shapes are equally frequent. The late beats are
+    then taken as dominant, because the early beats are ectopic.
     """
     aligned_N, alike_N = _aligned(slope_KL, peaks_N)
     rest_N, others_N, least = ~alike_N, np.zeros_like(alike_N), max(2, SIMILAR * alike_N.sum())

@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 
 AnyFloat = TypeVar("AnyFloat", bound=np.floating[Any])
 SPIKE_MV, SPIKE_UNEVEN, SPIKE_LEADS = 0.3, 0.25, 2
-"""Minimum height of a spike in mV, maximum change of the baseline around it as a share of the height, and
-minimum number of leads."""
+"""Minimum height of a spike in mV, maximum change of the baseline around it as a share of its height, and
+minimum number of leads with the spike."""
 SPIKE_SIDE_S = 0.008
 """Time in s after which the signal is back at the baseline, on either side of a spike. All waves are
 wider."""

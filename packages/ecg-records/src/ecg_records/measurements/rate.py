@@ -1,6 +1,7 @@
 """Measure the heart rate, and find reasons not to trust it.
 
-Reasons are few or dissimilar beats, detectors that disagree, and steep slopes between beats.
+Reasons are too few beats, beats of too many shapes, two detectors that disagree, and steep slopes between
+beats, which suggest missed beats.
 
 Shapes: C and K leads, L samples at 500 Hz, N beats, B samples of a beat.
 """
@@ -38,10 +39,10 @@ The slope is relative to the slope of a QRS complex. It is at least 0.19 in synt
 of the beats were missed.
 """
 OFTEN = 0.4
-"""Minimum share of RR intervals with such a slope that makes the rate doubtful."""
+"""Minimum share of RR intervals with a slope above `BETWEEN` that makes the rate doubtful."""
 AFTER_R_S, BEFORE_R_S, TOGETHER_S = 0.42, 0.28, 0.05
-"""Slopes are searched from `AFTER_R_S` after R (behind T) to `BEFORE_R_S` before the next R (before P). Leads
-count together if they are steep within `TOGETHER_S`.
+"""Steep slopes are searched between T and the next P, from `AFTER_R_S` after R to `BEFORE_R_S` before the
+next R. Leads count as the same wave if they are steep within `TOGETHER_S` of each other.
 
 At low rates T ends later, in proportion to the cube root of RR.
 """
@@ -53,15 +54,15 @@ STEEP_HZ = (7, 20)
 """Band of the second detector. It is lower than the band of the first detector, because wide ectopic beats
 have little energy above 20 Hz."""
 WEAK_IN_ALL = 0.12
-"""Minimum energy of a beat in all leads, relative to a usual beat. P waves and noise have less energy."""
+"""Minimum joint energy of a beat, relative to a usual beat. P waves and noise have less energy."""
 RateReason = Literal["few_beats", "few_alike", "detectors", "steeper", "alternate", "between"]
 
 
 def beats_per_minute(peaks: NDArray[np.int64], fs: float) -> float:
     """Return the median rate of three or more beats.
 
-    The rate is 60 s divided by the median of the means of two successive RR intervals. So all beats of a
-    bigeminy count, and a stretch without detected beats has no effect.
+    First the mean of each pair of successive RR intervals is computed. The rate is 60 s divided by the median
+    of these means. So both intervals of a bigeminy count, and a stretch without detected beats has no effect.
 
     Example:
         >>> beats_per_minute(np.array([0, 250, 1000, 1250, 2000]), 500)  # 0.5 and 1.5 s in turn
@@ -74,8 +75,8 @@ def beats_per_minute(peaks: NDArray[np.int64], fs: float) -> float:
 def mean_beats_per_minute(peaks: NDArray[np.int64], fs: float) -> float:
     """Return the mean rate of three or more beats.
 
-    The rate is 60 s divided by the mean of the means of two successive RR intervals. So the rate of a
-    bigeminy doesn't depend on which interval comes first.
+    First the mean of each pair of successive RR intervals is computed. The rate is 60 s divided by the mean
+    of these means. So the rate of a bigeminy doesn't depend on which interval comes first.
 
     Example:
         >>> mean_beats_per_minute(np.array([0, 500, 1000, 3000, 3500]), 500)  # a pause of 4 s
@@ -85,7 +86,11 @@ def mean_beats_per_minute(peaks: NDArray[np.int64], fs: float) -> float:
 
 
 def mean_rate(aligned: AlignedBeats) -> float:
-    """Return the mean rate of a record at `FS`, or the median rate if the second detector disagrees."""
+    """Return the mean rate of a record, or the median rate if the mean rate is doubtful.
+
+    The mean rate is doubtful if it differs both from the median rate and from the second detector's mean
+    rate.
+    """
     mean, usual = (rate(aligned.found_N, FS) for rate in (mean_beats_per_minute, beats_per_minute))
     if abs(mean - usual) <= RATES_NEAR * usual:
         return mean
@@ -126,9 +131,10 @@ def _steeper_elsewhere(beat_KB: Floats, rr: float) -> bool:
 
 
 def _may_be_t_waves(aligned: AlignedBeats) -> bool:
-    """Return whether every second detection may be a T wave.
+    """Return whether every second detection may be a T wave, not a beat.
 
-    Such detections come as early as a T wave, and differ from the other detections in shape or RR interval.
+    Such detections follow the previous detection as soon as a T wave follows R, and differ from the other
+    detections in shape or RR interval.
     """
     rr_s = np.diff(aligned.found_N) / FS
     if len(rr_s) < 2:

@@ -1,4 +1,4 @@
-"""Refine the detections of QRS complexes: move each detection to the extremum of its complex.
+"""Refine the detections of QRS complexes: move each detection to its R-peak, and drop duplicates and T waves.
 
 The Pan–Tompkins detector returns the maximum of a trailing moving average, about 20 to 50 samples after the
 R-peak at 500 Hz. Leads of equal length are refined together, because a call per lead would be slow.
@@ -33,8 +33,9 @@ SLOWEST = 0.5
 WEAK = 0.04
 """Lowest rate in beats per second, and minimum energy of a beat as a share of the usual energy.
 
-The usual energy is the median of the strongest detections, as many as there are beats at the lowest rate.
-Weaker detections are noise. They occur because the detector sets its threshold by the start of the record.
+The usual energy is the median energy of the strongest detections. Their number is the number of beats in a
+record at the lowest rate. Weaker detections are noise. They occur because the detector chooses its threshold
+from the start of the record.
 """
 
 
@@ -50,7 +51,7 @@ def refined(
     Args:
         answers: detected samples of each lead, in any order. A beat may have several detections or none.
         x_NL: the leads in mV.
-        energy_NL: result of `energy` for the leads.
+        energy_NL: result of the function `energy` for the leads.
         fs: samples per second.
         weak: minimum energy of a beat, as a share of the usual energy.
     """
@@ -87,7 +88,7 @@ def _climb(
 def _distinct(
     beats: NDArray[np.int64], energy_L: NDArray[np.float64], fs: float, weak: float
 ) -> NDArray[np.int64]:
-    """Return the beats without duplicates, T waves and noise."""
+    """Return the beats of a lead without duplicates, T waves and noise."""
     places = np.unique(beats)
     strengths = np.sort(energy_L[places])[::-1]
     weakest = weak * median(strengths[: max(1, round(SLOWEST * len(energy_L) / fs))]) if len(places) else 0
@@ -145,12 +146,16 @@ def _around(
 
 
 def flat(places: Sequence[NDArray[np.int64]]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Concatenate the detections of all leads. Return the lead and the sample of each detection."""
+    """Concatenate the detections of all leads.
+
+    Returns:
+        The row of the lead and the sample of each detection, int64 [K] each.
+    """
     counts = [len(peaks) for peaks in places]
     none = np.zeros(0, np.int64)  # for no leads at all
     return np.repeat(np.arange(len(counts)), counts), np.concatenate([none, *places])
 
 
 def by_lead(places_K: NDArray[np.int64], like: Sequence[NDArray[np.int64]]) -> list[NDArray[np.int64]]:
-    """Split concatenated samples by lead again, with as many per lead as in `like`."""
+    """Undo `flat`: split concatenated samples into an array per lead. `like` has arrays of these lengths."""
     return np.split(places_K, np.cumsum([len(peaks) for peaks in like])[:-1]) if like else []

@@ -1,4 +1,4 @@
-"""Detect R-peaks in all leads together, or in a single lead as in the paper.
+"""Detect R-peaks in all leads together, or in a single lead as in the MAR-ECG paper.
 
 The paper (§Pretraining Corpus, Signal preprocessing) runs the Pan–Tompkins detector on raw lead I. Its
 detections are delayed, and it finds no beat in the first 0.3 s (`signal/filters.py`). So the detector runs
@@ -83,7 +83,7 @@ def detect_best_each(raw_NCL: NDArray[np.floating], fs: float) -> list[NDArray[n
 
 
 def still_as_zero(x_NL: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Set constant and non-finite leads to zero, so that no beat is found in them."""
+    """Set leads to zero that are constant or contain NaN or infinity, so that no beat is found in them."""
     lowest_N1, highest_N1 = x_NL.min(axis=1, keepdims=True), x_NL.max(axis=1, keepdims=True)
     moves_N1 = (lowest_N1 < highest_N1) & np.isfinite(lowest_N1) & np.isfinite(highest_N1)
     return np.where(moves_N1, x_NL, 0)
@@ -112,6 +112,6 @@ def _neurokit_answers(clean_L: NDArray[np.float64], fs: float, method: str) -> l
         try:
             peaks = nk.ecg_findpeaks(clean_L, sampling_rate=fs, method=method)
         except (ValueError, IndexError, ZeroDivisionError, TypeError):
-            return []  # NeuroKit2 raises these if there are no beats
+            return []  # NeuroKit2 raises these errors if it finds no beat
     answers: list[int] = np.asarray(peaks["ECG_R_Peaks"], np.int64).tolist()
     return answers

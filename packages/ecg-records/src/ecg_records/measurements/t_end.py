@@ -33,13 +33,13 @@ and from the descent to the level."""
 TOP_EARLIER_S = 0.05
 """Time in s from the top of T to its steepest descent."""
 OUTWARD = 2
-"""Samples by which cardiologists mark the end of T later than the largest area."""
+"""Samples by which cardiologists mark the end of T later than the sample with the largest area."""
 LEAST_MV, OVER_NOISE = 0.03, 5
 """Minimum height of a visible T wave, in mV and in standard errors of the median beat."""
 NEAR_MS = 40
 """Maximum difference between the ends by different methods."""
 LEADS_NEAR = 0.5
-"""Minimum share of leads whose own end of T is similar, among the leads with a visible T wave."""
+"""Minimum share of leads with a similar end of T, among the leads with a visible T wave."""
 LONG_MS, NEARER_MS = 500, 20
 """Minimum of a long QTc (Fridericia), and maximum difference between median beat and single beats if QTc is
 long.
@@ -54,7 +54,7 @@ def believed_qt(qt: float, rate: float, aligned: AlignedBeats, ends: Boundaries)
     """Return the median QT of three methods in ms, or the reason to reject QT.
 
     Args:
-        qt: QT on the median beat in ms.
+        qt: QT in ms, measured on the median beat.
         rate: heart rate in beats per minute.
         aligned: the beats.
         ends: boundaries of the median beat.
@@ -73,7 +73,7 @@ def believed_qt(qt: float, rate: float, aligned: AlignedBeats, ends: Boundaries)
 
 
 def _of_single_beats(aligned: AlignedBeats, ends: Boundaries) -> float:
-    """Return the median end of T of single beats in samples from R, or NaN with too few beats."""
+    """Return the median of the ends of T in single beats, in samples from R, or NaN with too few beats."""
     velocity_L = gaussian_filter1d(velocity(aligned.x_KL, T_HZ), 4)
     padded_L = np.pad(velocity_L, (BEFORE, AFTER))
     beats = zip(aligned.peaks_N[aligned.alike_N], aligned.next_N[aligned.alike_N], strict=True)

@@ -1,4 +1,4 @@
-"""Load the catalogue of public data sets: names, origins, and readers."""
+"""Load the catalogue of public data sets with their names, origins and readers."""
 
 import tomllib
 from functools import cache

@@ -1,6 +1,9 @@
-"""Find records in source folders, in an order that depends only on names.
+"""Find records in source folders.
 
-Each folder is offered to the built-in readers of data sets, and to readers from other packages.
+The order of the records depends only on the names of folders and files, so it is the same on every machine.
+
+Built-in readers and readers from other packages recognise the folders of their data sets. All other folders
+are searched for WFDB headers, clinical files and arrays.
 """
 
 import fnmatch
@@ -48,8 +51,8 @@ HEADERS = Cinc2021()
 FORMATS = (DICOM, XML, EDF, SCP)
 """Readers of clinical files. A folder may mix formats."""
 CORPUS = ("corpus.json", "building/plan.json")
-"""Files that mark a finished or unfinished corpus. Its folder is skipped, because its arrays aren't source
-records."""
+"""Files that mark the folder of a finished or unfinished corpus. Such a folder is skipped, because its arrays
+aren't source records."""
 EMBEDDINGS = "_embeddings.json"
 """File that marks a folder of embeddings. The underscore hides it from readers of Parquet folders."""
 
@@ -86,7 +89,7 @@ def find(
 
     Args:
         roots: Folders and files to search.
-        only: Sources to keep, such as `georgia`. All if empty.
+        only: Data sets or folders (`Candidate.source`) to keep, such as `georgia`. All if empty.
         folds: Folds of PTB-XL to keep. All if empty.
         layout: Layout of arrays. If None, arrays in folders are ignored.
         ptbxl_rate: Preferred copy of PTB-XL's recordings, 500 or 100 Hz.
@@ -124,7 +127,10 @@ def find(
 
 
 def sources_below(root: Path) -> Counter[str]:
-    """Count the records of a folder by source. Raises `CorpusError` if the folder can't be listed."""
+    """Count the records of a folder by `Candidate.source`.
+
+    Raises `CorpusError` if a folder can't be listed.
+    """
     return Counter(candidate.source for candidate in _in_folder(root, None, readers(), []))
 
 
@@ -145,14 +151,14 @@ def _resolver() -> Callable[[Path], str]:
 
 
 def with_root_names(candidates: Iterable[Candidate]) -> Iterator[Candidate]:
-    """Set the `root_name` of each candidate to a name that is distinct for each root."""
+    """Set the `root_name` of each candidate to a short name of its root, which no other root has."""
     listed = list(candidates)
     names = names_apart({candidate.root for candidate in listed})
     return (replace(candidate, root_name=names[candidate.root]) for candidate in listed)
 
 
 def names_apart(paths: Collection[Path]) -> dict[Path, str]:
-    """Return a distinct name for each path, from as few of its last parts as possible.
+    """Return a distinct name for each path: as few of its last folders as are necessary.
 
     Example:
         >>> sorted(names_apart({Path("/A/data"), Path("/B/data"), Path("/C/georgia")}).values())
@@ -176,7 +182,7 @@ class SourcesHash(NamedTuple):
     unhashed: tuple[str, ...] = ()
 
     def described(self) -> dict[str, Any]:
-        """Return the entries for a manifest, without `unhashed` if it is empty."""
+        """Return the hash as entries of a corpus's JSON manifest. An empty `unhashed` is left out."""
         return {"records_sha256": self.sha256} | ({"unhashed": list(self.unhashed)} if self.unhashed else {})
 
 
@@ -188,7 +194,8 @@ def hash_sources(candidates: Sequence[Candidate], manifest: Mapping[str, Any] | 
 
     Args:
         candidates: the records.
-        manifest: result of an earlier call. Exactly the files in its `unhashed` are left out again.
+        manifest: `SourcesHash.described` of an earlier call. If given, the same files as in the earlier call
+            are left out, so that both hashes can be compared.
 
     Raises:
         CorpusError: If `manifest` is given, and a file that it doesn't leave out is unavailable.
@@ -241,9 +248,9 @@ def _in_file(file: Path, layout: Layout | None) -> Iterator[Candidate]:
 def _in_folder(
     root: Path, layout: Layout | None, readers: Sequence[Reader], passed_over: list[Path]
 ) -> Iterator[Candidate]:
-    """Find the records of a folder. Hidden folders, links to folders, corpora and embeddings are skipped.
+    """Find the records of a folder. Hidden folders, linked folders, corpora and embeddings are skipped.
 
-    If `layout` is None, array files are added to `passed_over`.
+    If `layout` is None, arrays can't be read, and their files are appended to `passed_over`.
     """
     if not root.is_dir():
         raise CorpusError("is not a folder" if root.exists() else "doesn't exist", where=root, remedy=_REMEDY)
@@ -280,14 +287,14 @@ def _in_folder(
 
 
 def _arrays_among(names: Iterable[str], files: Iterable[str]) -> list[str]:
-    """Return the names that `is_array` would accept, without an access to the disk per name."""
+    """Return the names that `is_array` accepts. Faster than a call per name, which accesses the disk."""
     endings, names_here = tuple({*OPENERS} - {*delimited.ENDINGS}), {file_name.lower() for file_name in files}
     arrays = (name for name in names if name.lower().endswith(endings))
     return [array for array in arrays if f"{array.rpartition('.')[0].lower()}.hea" not in names_here]
 
 
 def _clinical(root: Path, files: Iterable[Path]) -> list[Candidate]:
-    """Return candidates for the clinical files among `files`, with the same source as WFDB headers there."""
+    """Return candidates for the clinical files among `files`. Their source is named after their folder."""
     formats = [(file, reader) for file in files if (reader := format_of(file)) is not None]
     return [Candidate(root, file, collection(file, root), reader) for file, reader in formats]
 

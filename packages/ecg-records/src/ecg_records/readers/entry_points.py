@@ -11,7 +11,9 @@ SEVERAL = "*"
 
 
 def offered(group: str, only: str | None = None) -> Iterator[tuple[str, Any]]:
-    """Yield the name and object of each entry point in a group, or only of the entry point `only`.
+    """Yield the name and object of each entry point in a group.
+
+    If `only` is given, the other entry points of the group are skipped.
 
     Raises `UsageError` if an entry point can't be loaded.
     """

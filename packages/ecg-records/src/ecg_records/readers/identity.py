@@ -1,4 +1,8 @@
-"""Identify records and patients across data sets by public names."""
+"""Identify records and patients across data sets by public names.
+
+The CinC Challenges contain records of PTB-XL and CPSC2018 under other names. The same record needs the same
+identity, so that it isn't both in training and test data.
+"""
 
 import re
 
@@ -19,7 +23,9 @@ _PTBXL_IN_CINC = re.compile(r"HR(\d{5})")
 
 
 def identity(name: str, source: str) -> str:
-    """Return the identity of a record across releases. HRnnnnn in the Challenges is ecg_id nnnnn in PTB-XL.
+    """Return a name of a record that is the same in all releases that contain the record.
+
+    For example, HR00034 in the CinC Challenges is the record with `ecg_id` 34 in PTB-XL.
 
     Example:
         >>> identity("HR00034", "ptb-xl"), identity("00034", "ptbxl"), identity("A0001", "cpsc_2018")
@@ -34,7 +40,7 @@ def identity(name: str, source: str) -> str:
 
 
 def published_as(name: str, source: str) -> str | None:
-    """Return the public name of a record, or None if its collection isn't published.
+    """Return the published data set and name of a record, or None if its data set isn't public.
 
     Example:
         >>> published_as("HR00034", "ptb-xl"), published_as("E00001", "georgia"), published_as("1", "mine")
@@ -47,7 +53,7 @@ def published_as(name: str, source: str) -> str | None:
 
 
 def dataset_of(who: str) -> str:
-    """Return the data set in the result of `identity`, or "" if it has no data set."""
+    """Return the data set in a result of `identity`, or "" if the result is only a record name."""
     return who.rpartition("/")[0]
 
 

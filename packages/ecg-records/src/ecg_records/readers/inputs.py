@@ -27,7 +27,10 @@ FORMATS_READ = (
 
 
 def find_inputs(inputs: Sequence[str | Path], layout: Layout | None = None) -> dict[str, Candidate]:
-    """Find all records of headers, folders, array files or addresses without reading them, by distinct names.
+    """Find all records of headers, folders, array files or addresses, without reading them.
+
+    Returns:
+        The records by distinct names.
 
     A record in a folder is named by the folder and its path in the folder. An input that is a file is named
     by its file name. A shell's `*` matches both the header and the signal file of a record, so a record that

@@ -20,7 +20,7 @@ def in_parts(
 ) -> Iterator[tuple[Key, Candidate]]:
     """Split records into parts, and yield each part with the key of its record.
 
-    A record that can't be read is yielded without a split.
+    A record that can't be read is yielded as a whole, so that the caller gets the error on reading it.
 
     Args:
         candidates: Records to split, with their keys.
@@ -39,7 +39,7 @@ def in_parts(
 
 
 def every(step: float, seconds: float, shortest: float = 1.0) -> list[float]:
-    """Return the starts of steps in a recording. A last step shorter than `shortest` is left out.
+    """Return the starts of steps in a recording, in seconds. A last step shorter than `shortest` is left out.
 
     Example:
         >>> every(10, 30.5), every(10, 31), every(10, 0.5)

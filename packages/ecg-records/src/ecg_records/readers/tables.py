@@ -8,7 +8,7 @@ from ecg_records.errors import CorpusError
 from ecg_records.record import is_regular
 
 HEAD = 10_000
-"""Maximum number of characters in the first line of a table."""
+"""Number of characters of a table's first line to read."""
 
 
 def columns(table: Path) -> set[str]:
@@ -23,7 +23,10 @@ def columns(table: Path) -> set[str]:
 
 
 def rows(table: Path, *needed: str) -> Iterator[dict[str, str]]:
-    """Yield the rows of a table by column. Raises `CorpusError` if it is unreadable or lacks a column."""
+    """Yield each row of a table as a dict by column.
+
+    Raises `CorpusError` if the table can't be read or lacks one of the `needed` columns.
+    """
     remedy = (
         f"Download it again from its publisher. It must have the columns {', '.join(filter(None, needed))}"
     )

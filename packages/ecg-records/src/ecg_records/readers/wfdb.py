@@ -36,7 +36,7 @@ NEARLY_ALL = 1.25
 """If the file is at most this many times as long as the requested part, it is read completely in a single
 pass."""
 MONTAGE_LIMIT = 0.3
-"""Maximum of I + III − II relative to the limb leads, equal to `QualityLimits.montage_limit`."""
+"""Maximum of |I + III − II| relative to the limb leads, equal to `QualityLimits.montage_limit`."""
 
 
 def read_record(header: Path, root: Path, stretch: Stretch = WHOLE) -> Record:
@@ -69,7 +69,8 @@ def read_leads(
 ) -> tuple[NDArray[np.float32], tuple[str, ...], int, tuple[str, ...]]:
     """Read the standard leads of a record.
 
-    Missing samples are NaN. If the stretch starts at 0, the checksums of the file are compared.
+    Missing samples are NaN. If the stretch starts at 0, the checksums in the header are compared with the
+    samples of the complete file.
 
     Returns:
         The signals in mV [K, L], the lead names, the samples per lead in the file, and notes.
@@ -122,7 +123,8 @@ class _SignalFile:
         format: Number of the WFDB format.
         offset: Bytes before the first sample.
         width: Number of samples in a frame.
-        columns: First sample of each channel in a frame, by the number of the channel in the header.
+        columns: Position of each channel's first sample in a frame, by the number of the channel in the
+            header.
     """
 
     path: Path
@@ -147,7 +149,12 @@ class _SignalFile:
     def part_and_sums(
         self, cut: slice, length: int
     ) -> tuple[NDArray[np.signedinteger], NDArray[np.uint16] | None]:
-        """Read the frames in `cut`. If they start at 0, also sum the columns of all `length` frames."""
+        """Read the frames in `cut`, and sum the samples of the complete file for checksums.
+
+        Returns:
+            The frames, and the sum of each column over all `length` frames, or None if `cut` doesn't start
+            at 0.
+        """
         if cut.start > 0:
             return self.frames(cut.start, cut.stop), None
         if length <= NEARLY_ALL * cut.stop:  # a single pass
@@ -196,7 +203,7 @@ class _SignalFile:
 def _sums(
     file_state: tuple[str, int, int], fmt: int, offset: int, width: int, length: int
 ) -> NDArray[np.uint16]:
-    """Return the sums of a file's columns. The cache helps if a long file is read in parts."""
+    """Return the sum of each column of a file. The cache avoids new sums if a long file is read in parts."""
     file = _SignalFile(Path(file_state[0]), fmt, offset, width, {})
     total = np.zeros(width, np.uint16)
     step = max(1, SUMMED_AT_ONCE // width)
@@ -206,7 +213,7 @@ def _sums(
 
 
 def _column_sums(d_LF: NDArray[np.signedinteger]) -> NDArray[np.uint16]:
-    """Sum columns modulo 2¹⁶ for WFDB checksums. Rows are joined to long rows, which numpy adds faster."""
+    """Sum columns modulo 2¹⁶ for WFDB checksums. Rows are joined, because numpy adds longer rows faster."""
     u_LF = d_LF.view(np.uint16) if d_LF.dtype == np.int16 else d_LF.astype(np.uint16)
     even, width = len(u_LF) // SUMMED_ROWS * SUMMED_ROWS, u_LF.shape[1]
     folded = u_LF[:even].reshape(-1, SUMMED_ROWS * width).sum(axis=0, dtype=np.uint16)

@@ -137,7 +137,10 @@ def _channel(line: str) -> Channel:
 
 @lru_cache(maxsize=256)
 def _signal(layout: str, gain: str, zero: str, name: str, used: bool) -> Channel | None:
-    """Parse the fields of a signal line that are equal in many files. Return None if there is no format."""
+    """Parse the fields of a signal line except file and checksum. Return None if the format is invalid.
+
+    The result is cached, because these fields are equal in many headers.
+    """
     parts, scale = _FORMAT.fullmatch(layout), _GAIN.fullmatch(gain)
     if parts is None:
         return None

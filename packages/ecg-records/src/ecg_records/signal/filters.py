@@ -19,7 +19,7 @@ BAND = (5, 15)
 WINDOW = 0.12
 """Length of the moving average in seconds."""
 DEAF = 0.2
-"""Seconds at the start of a signal in which no beat is found."""
+"""Seconds at the start of a signal in which the moving average is set to zero, as in NeuroKit2."""
 APART, MISSED_APART = 0.3, 0.25
 """Minimum time in s between two detections, and between a detection and a missed beat."""
 LATE = 1.66
@@ -30,17 +30,26 @@ INTERVALS = 8
 Floats = NDArray[np.float64]
 Kind = Literal["low", "high", "bandpass"]
 THRESHOLD, MEMORY = 0.25, 0.125
-"""Position of the threshold between the levels of noise (0) and signal (1), and weight of a new maximum in a
-level."""
+"""Position of the detection threshold between the noise level (0) and the signal level (1), and the weight
+with which a new maximum changes one of these running levels."""
 
 
 def pan_tompkins(clean_NL: Floats, fs: float) -> list[list[int]]:
-    """Return the detected samples of filtered leads (`in_band`), ascending, 20 to 50 samples after R."""
+    """Detect QRS complexes in leads that `in_band` has filtered.
+
+    Returns:
+        The samples of the detections per lead, ascending. At 500 Hz they are 20 to 50 samples after the
+        R-peaks.
+    """
     return search(np.square(np.diff(clean_NL, axis=1)), fs)
 
 
 def search(squared_NL: Floats, fs: float, apart: float = APART) -> list[list[int]]:
-    """Return the detected samples in the squared slopes of leads, at least `apart` seconds apart."""
+    """Detect QRS complexes in the squared slopes of leads.
+
+    Returns:
+        The samples of the detections per lead, at least `apart` seconds apart.
+    """
     average_NL = _trailing_mean(squared_NL, int(WINDOW * fs))
     average_NL[:, : int(DEAF * fs)] = 0
     inner_NL = average_NL[:, 1:-1]
@@ -53,7 +62,16 @@ def search(squared_NL: Floats, fs: float, apart: float = APART) -> list[list[int
 
 
 def _search(tops: list[int], heights: list[float], fs: float, apart_s: float) -> list[int]:
-    """Return the maxima that are beats, by adaptive thresholds. A long gap is searched for a missed beat."""
+    """Choose the beats among the maxima of a lead, by adaptive thresholds.
+
+    If a gap between beats is long, the strongest maximum in the gap may be a missed beat.
+
+    Args:
+        tops: samples of the maxima.
+        heights: values of the moving average at the maxima.
+        fs: sampling rate in Hz.
+        apart_s: minimum time between two beats in s.
+    """
     apart, missed_apart = int(apart_s * fs), int(MISSED_APART * fs)
     beats: list[int] = []
     signal = noise = 0.0

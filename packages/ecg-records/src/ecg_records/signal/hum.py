@@ -62,7 +62,7 @@ def _without_hum(x_KL: Floats, fs: float) -> Floats:
 
 
 def _strength(x_KL: Floats, hertz: float, fs: float) -> Floats:
-    """Return the amplitude in mV of each lead near a frequency."""
+    """Return each lead's amplitude in mV near the frequency `hertz`."""
     parts_KS = x_KL @ _sines(x_KL.shape[1], hertz, fs)
     return np.asarray(np.sqrt(2 * np.square(parts_KS).sum(axis=1) / x_KL.shape[1]))
 

@@ -1,4 +1,4 @@
-"""Define the standard leads, and recognise the spellings of their names in files.
+"""Define the twelve standard leads, and recognise the spellings of their names in files.
 
 Shapes: K leads of a file, L samples.
 """
@@ -39,12 +39,14 @@ _CANONICAL = {
 
 
 _GIVEN: ContextVar[tuple[tuple[str, str], ...]] = ContextVar("lead names", default=())
-"""Names of signals in lower case, each with the lead that the signal is read as."""
+"""Pairs of a signal name in lower case and the lead as which `signals_as` reads the signal."""
 
 
 @contextmanager
 def signals_as(leads: Mapping[str, str] | Sequence[tuple[str, str]]) -> Iterator[None]:
-    """Read signals with other names as standard leads, in all records that are found or read in the block.
+    """Read signals with other names as standard leads.
+
+    The names are valid for all records that are found or read inside the `with` block.
 
     Raises:
         UsageError: a name isn't one of the twelve leads, or two signals have the same lead.
@@ -65,12 +67,15 @@ def signals_as(leads: Mapping[str, str] | Sequence[tuple[str, str]]) -> Iterator
 
 
 def given_leads() -> tuple[tuple[str, str], ...]:
-    """Return the names and leads that the enclosing `signals_as` defines."""
+    """Return the signal names and their leads, as defined by the enclosing `with signals_as(…)` block."""
     return _GIVEN.get()
 
 
 def parse_leads(text: str) -> dict[str, str]:
-    """Parse signals and their leads, such as `MLII=II,V5=V5`. Raises `UsageError`."""
+    """Parse the user's text that names signals and their leads, such as `MLII=II,V5=V5`.
+
+    Raises `UsageError` if the text has another form.
+    """
     pairs = [pair.rpartition("=") for pair in text.split(",")] if text else []
     if not all(name.strip() and lead.strip() for name, _, lead in pairs):
         raise UsageError(f"named leads must look like MLII=II,V5=V5, got {text!r}")
@@ -145,7 +150,7 @@ class Found(NamedTuple):
     Attributes:
         leads: names of the leads.
         rows: their indices among the signals.
-        turned: leads whose sign must be changed.
+        turned: leads that the file stores inverted, so their sign must be changed.
         unused: names of all other signals.
         renamed: names of the signals that `signals_as` reads as another lead, and these leads.
     """

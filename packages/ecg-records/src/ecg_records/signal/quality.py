@@ -1,6 +1,6 @@
 """Find damaged leads of a recording by a few rules, and mend or hide them.
 
-The paper (§Signal preprocessing) excludes recordings with extreme amplitudes, clipping saturation or
+The MAR-ECG paper (§Signal preprocessing) excludes recordings with extreme amplitudes, clipping saturation or
 excessive zero-fraction on any of the 12 leads. `QualityLimits` holds the thresholds and the number of leads
 that may be hidden.
 
@@ -127,7 +127,7 @@ def measure(x_CL: Signal, fs: float, limits: QualityLimits) -> Measures:
 def verdict(
     measures: Measures, limits: QualityLimits, leads: Sequence[str] = LEADS
 ) -> list[tuple[Reason, str]]:
-    """Return the broken rules with messages, the most important rule first."""
+    """Return the rules that a recording breaks, each with a message, the most important rule first."""
     broken: list[tuple[Reason, str]] = []
     for reason, bad_C, problem in _lead_rules(measures, limits):
         if bad_C.any():
@@ -137,7 +137,10 @@ def verdict(
 
 
 def _lead_rules(measures: Measures, limits: QualityLimits) -> list[tuple[Reason, NDArray[np.bool_], str]]:
-    """Return (reason, leads that break the rule, message) per rule, the most important rule first."""
+    """Return the reason, the leads that break the rule, and a message for every rule.
+
+    The most important rule comes first. A rule that no lead breaks is also listed.
+    """
     zero, clip, high = (
         f"zero for over {limits.zero_limit:.0%} of the time",
         f"clipped for over {limits.clip_limit:.0%} of the time",
@@ -173,8 +176,8 @@ def mended(
 ) -> Mended:
     """Bridge short artefacts, compute damaged limb leads from good limb leads, and hide other damaged leads.
 
-    If an arm electrode is disconnected, its voltage is in no lead. So a computed lead may still be damaged,
-    and is then hidden.
+    A hidden lead is set to zero. A computed limb lead may still be damaged, for example because an arm
+    electrode was off and no lead recorded its voltage. Such a lead is also hidden.
 
     Args:
         x_CL: signals in mV.
@@ -207,7 +210,7 @@ def mended(
 
 
 def unmended(x_CL: Signal, fs: float, limits: QualityLimits, judged: int | None = None) -> Mended:
-    """Reject a recording with a damaged lead, as the paper does (§Signal preprocessing).
+    """Reject a recording with a damaged lead, as the MAR-ECG paper does (§Signal preprocessing).
 
     The rules apply to the first `judged` samples.
 
@@ -268,8 +271,8 @@ def bridged(
 ) -> tuple[Signal, tuple[Note, ...]]:
     """Replace short stretches of extreme amplitude or NaN by straight lines.
 
-    So a short movement of an electrode doesn't spoil the rest of the recording. A lead is unchanged if the
-    stretches with their margins exceed the share `limits.bridge_limit` of the lead.
+    So a short movement of an electrode doesn't spoil the rest of the recording. A lead stays unchanged if
+    more than the share `limits.bridge_limit` of its samples would be replaced, margins included.
 
     Returns:
         The signal, and a note per bridged lead.
@@ -292,7 +295,7 @@ def bridged(
 
 
 def _count(where_CL: NDArray[np.bool_]) -> NDArray[np.intp]:
-    """Count the true samples of each lead, in a loop because numpy takes twice as long along an axis."""
+    """Count the true samples of each lead, in a loop because numpy's `axis` argument takes twice as long."""
     return np.array([np.count_nonzero(where_L) for where_L in where_CL], np.intp)
 
 

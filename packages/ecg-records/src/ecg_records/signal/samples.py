@@ -84,7 +84,9 @@ def median(x_L: NDArray[np.floating]) -> Any:
 
 
 def typical_amplitude(x_KL: NDArray[np.floating]) -> float:
-    """Return the median over leads of the 99th percentile of |x − median|, which is robust to artefacts.
+    """Return a typical amplitude of a record in mV that is robust to artefacts.
+
+    The amplitude of a lead is the 99th percentile of |x − median|. The result is the median over leads.
 
     Long recordings are subsampled to a few thousand samples.
     """

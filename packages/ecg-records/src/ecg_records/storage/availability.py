@@ -27,7 +27,9 @@ PASSING = frozenset(
 
 @contextmanager
 def blamed(root: Path, file: Path) -> Iterator[None]:
-    """Replace a reading error in the block if its cause is a missing folder or the file system.
+    """Replace an error from reading a record if the record itself may be good.
+
+    The error is replaced if the folder of records is gone, or if the file system can't reach the file.
 
     Raises:
         SourceGoneError: If the folder `root` is gone, or empty like a mount point.

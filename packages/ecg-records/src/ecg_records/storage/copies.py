@@ -2,7 +2,7 @@
 
 A copy is up to date if neither the remote nor the local file has changed since the transfer. `.copied.json`
 stores the state of both files after the transfer: the store's metadata, and the size and modification time of
-    the local file.
+the local file.
 
 fsspec's `filecache` isn't enough, for four reasons. It renames all files to hashes in a single folder, so
 headers don't find their signal files, and subfolders are lost. After an interrupted transfer, the next call
@@ -79,9 +79,9 @@ def address(path: Path) -> str | None:
 def upload(where: str, last: str) -> Iterator[Path]:
     """Yield a local folder, and upload its files when the block succeeds.
 
-    After an interruption, the folder still has the files of the first attempt. The file `last` marks the
-    upload as complete, so it is uploaded after the other files. If the address already has the file `last`,
-    all files of the address are first copied to the folder.
+    After an interruption, the folder still has the files that were written before, so a caller can continue.
+    The file `last` marks the upload as complete, so it is uploaded after the other files. If the address
+    already has the file `last`, all files of the address are first copied to the folder.
 
     Raises:
         UsageError: If the address holds other files.
@@ -127,7 +127,7 @@ class _Mirror:
 
     @classmethod
     def of(cls, where: str) -> "_Mirror | Path":
-        """Return the mirror of an address, or a local path unchanged."""
+        """Return the mirror for an address. A local path has no mirror and is returned unchanged."""
         fs, root = filesystem(where)
         if "file" in fs.protocol:
             return Path(root)
@@ -145,7 +145,7 @@ class _Mirror:
 
     @contextmanager
     def locked(self) -> Iterator[Copied]:
-        """Lock the mirror, so that other processes wait. Yield the state of earlier transfers."""
+        """Lock the local folder, so that other processes wait. Yield the content of `.copied.json`."""
         record = self.home / ".copied.json"
         try:
             self.home.mkdir(parents=True, exist_ok=True, mode=0o700)  # the copies contain patient data
@@ -166,7 +166,11 @@ class _Mirror:
                     write_text(record, json.dumps(copied))
 
     def listed(self) -> dict[str, dict[str, Any]]:
-        """Return the store's entries for the files of a folder, or for a file and others with its stem."""
+        """Return the store's metadata of each file to copy, by path below `base`.
+
+        For a folder, these are all its files. For a file, these are all files with the same stem, because a
+        header and its signal file belong together.
+        """
         self.fs.invalidate_cache()
         root = self.base + self.copy.name
         listed = self.fs.find(root, detail=True)
@@ -206,7 +210,7 @@ class _Mirror:
                     copied[path] = [_stamp(listed[path]), _state(self._local(path))]
 
     def send(self, copied: Copied, last: str) -> None:
-        """Upload new and changed files, then the file `last`."""
+        """Upload new and changed files, then the file `last`, which marks the upload as complete."""
         last, listed = f"{self.copy.name}/{last}", self.listed()
 
         def is_sent(path: str) -> bool:

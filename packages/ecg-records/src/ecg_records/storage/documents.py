@@ -37,8 +37,8 @@ def read_model(
 ) -> Model:
     """Read a JSON file as a pydantic model.
 
-    Raises `error` if the file can't be read. If the content doesn't fit the model, the message of the error
-    is `problem` with the invalid fields.
+    Raises an error of the class `error` if the file can't be read or doesn't fit the model. For a file that
+    doesn't fit, the message is `problem` followed by the invalid fields.
     """
     content = read_bounded(path, remedy, error, most)
     try:
@@ -50,7 +50,11 @@ def read_model(
 
 
 def read_toml(path: Path, remedy: str, syntax: type[EcgError] = InputError) -> dict[str, Any]:
-    """Read a TOML file. Raises `InputError` if it isn't readable UTF-8, and `syntax` if it isn't TOML."""
+    """Read a TOML file.
+
+    Raises `InputError` if the file can't be read as UTF-8, and an error of the class `syntax` if the text
+    isn't valid TOML.
+    """
     content = read_bounded(path, remedy, InputError)
     try:
         return tomllib.loads(content.decode("utf-8"))

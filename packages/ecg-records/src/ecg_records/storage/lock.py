@@ -19,7 +19,7 @@ _READ_ONLY = {errno.EACCES, errno.EPERM, errno.EROFS}
 
 @contextmanager
 def locked(folder: Path, doing: str | None = None) -> Iterator[None]:
-    """Create a folder if necessary, and lock it against a second process.
+    """Create a folder if necessary, and lock it so that a second process can't work in it.
 
     On read-only or lockless file systems (some NFS or Lustre mounts) no lock is taken.
 

@@ -19,7 +19,7 @@ class Layout:
         leads: Lead names, in the order of the array.
         units: mV, uV, V or adc.
         gain: Units per millivolt, only for adc.
-        key: Name of the array in the file, needed if several arrays could be signals.
+        key: Name of the array in the file. Required if several arrays of the file have an axis for the leads.
     """
 
     fs: float

@@ -46,7 +46,7 @@ class ArrayFile:
         leads: Lead names in the order of the array. They come from the columns of the file if the columns
             name leads, and from the layout otherwise.
         names: Names of the records, if the file has them.
-        is_single: Whether the array is a single record.
+        is_single: Whether the array is a single record, without an axis for records.
 
     Raises:
         InputError: If the file can't be read.
@@ -122,7 +122,10 @@ class ArrayFile:
             return np.ascontiguousarray(x_KL.astype(np.float64) / self._per_mv_K1, np.float32), length
 
     def _record(self, row: int, stretch: Stretch) -> tuple[NDArray[Any], int | None]:
-        """Return a stretch and the record's length. If lengths differ, return all samples and None."""
+        """Return a stretch of a record and the length of the record.
+
+        If the records of the file differ in length, return all samples of the record, and None.
+        """
         shape = self._array.shape[-2:]
         axis = lead_axis(shape, len(self.leads))
         if self._ragged or axis is None:
@@ -134,7 +137,7 @@ class ArrayFile:
         return np.asarray(self._array[cut] if self.is_single else self._row(row, cut, size)), length
 
     def _row(self, row: int, cut: tuple[slice, slice], shape: tuple[int, ...]) -> NDArray[Any]:
-        """Return a row from the cached slab of rows, which is read first if necessary.
+        """Return a row of the array. Up to `SLAB` bytes of neighbouring rows are read and cached at once.
 
         Args:
             row: index of the record.
@@ -153,7 +156,10 @@ class ArrayFile:
 
 
 def is_array(path: Path) -> bool:
-    """Return whether a file has an array's ending, and isn't a WFDB signal file or another table."""
+    """Return whether a file has an array's ending and can hold signals.
+
+    WFDB signal files and tables without signals have the same endings, but aren't arrays.
+    """
     if path.suffix.lower() in delimited.ENDINGS:
         return is_regular(path) and delimited.form_of(path) is not None
     headers = (path.with_suffix(ending) for ending in (".hea", ".HEA"))
@@ -228,7 +234,7 @@ def read_row(
 
 @lru_cache(maxsize=2)
 def _opened(file: Path, layout: Layout, changed: int, leads: tuple[tuple[str, str], ...]) -> ArrayFile:
-    """Open a file, and cache it for its next records.
+    """Open a file, and keep it in a cache, from which its next records are read.
 
     Args:
         file: the file.
@@ -246,7 +252,7 @@ def lead_axis(shape: Sequence[int], leads: int) -> int | None:
 
 
 def _chosen(arrays: Mapping[str, Lazy], layout: Layout, path: Path) -> Lazy:
-    """Return the array that the key names, or the only array with an axis for the leads."""
+    """Return the array named `layout.key`, or without a key the only array with an axis for the leads."""
     names = [f"{name} ({_shape(array.shape)})" for name, array in arrays.items()]
     inside = in_short(names) or "no numbers"
     if layout.key and layout.key not in arrays:

@@ -21,7 +21,7 @@ _SECONDS = {"time_s": (1.0,), "seconds": (1.0,), "time_ms": (1e-3,), "sample": (
 _ANY = (1.0, 1e-3, 1e-6, 1e-9)
 """Possible units of a column named `time`, in seconds. The column may also count samples."""
 AGREES = 0.01
-"""Maximum relative difference between the sampling rate of the layout and of the column."""
+"""Maximum relative difference between the sampling rates in the layout and in the time column."""
 
 
 class Clock(NamedTuple):
@@ -30,7 +30,7 @@ class Clock(NamedTuple):
     Attributes:
         name: Name of the column.
         order: Row numbers sorted by time, or None if the rows are sorted.
-        places: Sample of each row after sorting, or None if there are no gaps.
+        places: Number of the sample that each row holds, after sorting. None if no samples are missing.
         length: Number of samples, including missing samples.
         steps: Possible time steps between two rows, in seconds. Empty if the column counts samples.
     """
@@ -50,7 +50,7 @@ class Clock(NamedTuple):
         return tuple(Note(text, NoteKind.timing) for text in texts)
 
     def refuse_other(self, fs: float) -> None:
-        """Raise `RecordError` if the sampling rate `fs` contradicts the column."""
+        """Raise `RecordError` if the sampling rate `fs` contradicts the times in the column."""
         if not self.steps or any(abs(step * fs - 1) <= AGREES for step in self.steps):
             return
         step = self.steps[0]

@@ -2,8 +2,8 @@
 
 Columns are separated by comma, semicolon, tab or blank. Columns named after leads are read, and other columns
 are ignored. If the file has no column names, the user's layout names the columns. A time column gives the
-order of rows and their gaps (`clock`). If the file has several records, a column `record` holds the record of
-each row. A row may then also hold a single sample, with columns `lead` and `value`.
+order of rows and their gaps (`clock`). If the file has several records, a column `record` names the
+record of each row. A row may then also hold a single sample, with columns `lead` and `value`.
 
 Shapes: K leads of the file, L samples.
 """
@@ -30,7 +30,7 @@ LONGEST_LINE = 1 << 16
 PARSED_ROWS = 1 << 16
 """Number of rows to parse at a time."""
 SORTED_BYTES = 4 * FILE_BYTES
-"""Maximum size of a file with unsorted rows or gaps, because its rows are sorted in memory."""
+"""Maximum size in bytes of a file with unsorted rows or gaps, because its rows are sorted in memory."""
 
 
 class Form(NamedTuple):
@@ -43,7 +43,7 @@ class Form(NamedTuple):
 
     @property
     def leads(self) -> dict[int, str]:
-        """Return the columns that are named after leads: headings by column number."""
+        """Return the headings of the columns that are named after leads, by column number."""
         return {column: name for column, name in enumerate(self.headings) if is_lead(name)}
 
     @property
@@ -58,7 +58,7 @@ class Form(NamedTuple):
         return tuple(name for name in self.headings if not is_lead(name) and name.lower() not in known)
 
     def column(self, *names: str) -> int | None:
-        """Return the number of the first column with any of these names, or None."""
+        """Return the number of the column with the first of these names that occurs, or None."""
         headings = [name.lower() for name in self.headings]
         return next((headings.index(name) for name in names if name in headings), None)
 
@@ -72,7 +72,7 @@ class Form(NamedTuple):
 
 
 def form_of(path: Path) -> Form | None:
-    """Detect the form of a text file of signals, from the first two lines. Returns None for other texts."""
+    """Detect the form of a text file from its first two lines. Return None if the file holds no signals."""
     try:
         with path.open(encoding="utf-8-sig", errors="replace") as file:  # headings may contain µ in Latin-1
             first, second = (file.readline(LONGEST_LINE).rstrip("\r\n") for _ in range(2))
@@ -137,13 +137,13 @@ def _clock(path: Path, form: Form) -> Clock | None:
 
 
 def _arranged(path: Path, form: Form, columns: list[int], clock: Clock) -> Iterator[bytes]:
-    """Yield all rows, sorted by time."""
+    """Yield the bytes of all rows, sorted by time."""
     x_LK = np.frombuffer(b"".join(_rows(path, form, columns))).reshape(-1, len(columns))
     yield clock.arranged(x_LK).tobytes()
 
 
 def _rows(path: Path, form: Form, columns: list[int]) -> Iterator[bytes]:
-    """Yield the rows in blocks. Raises `ValueError` if a cell isn't a number."""
+    """Yield the bytes of the rows, block by block. Raises `ValueError` if a cell isn't a number."""
     reader = pd.read_csv(
         path,
         sep=form.separator,

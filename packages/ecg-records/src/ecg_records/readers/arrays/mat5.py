@@ -84,7 +84,7 @@ class Variable:
 
 
 def _inflated(packed: memoryview, most: int = 0) -> Iterator[bytes]:
-    """Inflate a compressed element, at most `most` bytes of each piece. Raises `ValueError`."""
+    """Inflate a compressed element in pieces of at most `most` bytes. Raises `ValueError`."""
     inflating = zlib.decompressobj()
     for first in range(0, len(packed), PIECE):
         try:
@@ -128,7 +128,10 @@ def _places(content: memoryview, order: str) -> Iterator[tuple[int, int, int]]:
 
 
 def _matrix(element: Element, order: str, most: int) -> tuple[memoryview, int]:
-    """Return the content of a variable and its size in bytes. Only `most` bytes are inflated."""
+    """Return the content of a variable and its size in bytes.
+
+    If the element is compressed, only the first `most` bytes of the content are inflated.
+    """
     element_type, content = element
     if element_type == MATRIX:
         return content, len(content)
@@ -152,7 +155,7 @@ def _beginning(packed: memoryview, size: int) -> bytearray:
 
 
 def _announced(matrix: memoryview, order: str) -> tuple[int, int, tuple[int, ...], str]:
-    """Return the class, flags, shape and name of a variable."""
+    """Return the class, flags, shape and name that the header of a variable states."""
     parts = list(islice(_elements(matrix, order), 3))
     if len(parts) < 3:
         raise ValueError("a variable is incomplete")
@@ -164,7 +167,7 @@ def _announced(matrix: memoryview, order: str) -> tuple[int, int, tuple[int, ...
 
 
 def _value(matrix: memoryview, order: str, inside: bool = False) -> Any:
-    """Return the value of a variable, as `Variable.value`. Structs inside other structs give None."""
+    """Return the value of a variable, as `Variable.value` does. Structs inside other structs give None."""
     array_class, flags, shape, _ = _announced(matrix, order)
     parts = list(_elements(matrix, order))[3:]
     if array_class in NUMBERS and not flags & COMPLEX and parts:

@@ -81,7 +81,9 @@ def _depth(column_type: pa.DataType) -> int:
 
 
 class Nested:
-    """Records in cells, which are read in order, a few rows at a time.
+    """Records that are stored as lists in the cells of a table, a row per record.
+
+    The rows are read in order, a few at a time.
 
     Attributes:
         shape: Number of records, and shape of the first record. Other records may differ in length.
@@ -131,7 +133,10 @@ class Nested:
                 yield cells[0] if len(cells) == 1 else np.stack(cells)
 
     def _rows_at_a_time(self, group: int) -> int:
-        """Return the number of rows to decode at a time. Raises `ValueError` if a single row is too large."""
+        """Return the number of rows of a row group to decode at a time.
+
+        Raises `ValueError` if a single row is too large.
+        """
         metadata = self._file.metadata.row_group(group)
         numbers: int = sum(
             column.num_values
@@ -162,7 +167,7 @@ def _clock(file: pq.ParquetFile) -> Clock | None:
 
 
 def _arranged(file: pq.ParquetFile, columns: list[str], clock: Clock) -> Iterator[bytes]:
-    """Yield all rows, sorted by time."""
+    """Yield the bytes of all rows, sorted by time."""
     x_LK = np.frombuffer(b"".join(_samples(file, columns))).reshape(-1, len(columns))
     yield clock.arranged(x_LK).tobytes()
 

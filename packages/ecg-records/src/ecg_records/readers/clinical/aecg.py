@@ -1,7 +1,8 @@
 """Read HL7 annotated ECGs (aECG, ANSI/HL7 V3 ECG R1).
 
-Each lead is a sequence of digits with an origin and a scale. Only the recorded rhythm is read. The
-representative beat is ignored, because it is a derived series.
+A file has sequence sets, which are groups of leads with a common time axis. Each lead is a sequence of digits
+with an origin and a scale. Only the recorded rhythm is read. The representative beat is ignored, because it
+is a derived series.
 
 Shapes: K leads of the file, L samples.
 """
@@ -99,7 +100,7 @@ def _group(series: Element, group: Element) -> Group:
 
 
 def _head(head: Element | None) -> list[float]:
-    """Return a list with the start of a sequence set in seconds, or an empty list."""
+    """Return a list with the start of a sequence set in seconds, or [] if the start is unknown."""
     text = _attribute(head, "value") or ""
     unit = _attribute(head, "unit")
     if unit in _SECONDS:
@@ -114,7 +115,10 @@ def _head(head: Element | None) -> list[float]:
 
 
 def _machine(root: Element) -> MachineReport:
-    """Return the report of the device, with medians over annotated beats. The default unit is ms."""
+    """Return the report of the device.
+
+    A measurement that is annotated for several beats is their median. Intervals without a unit are in ms.
+    """
     values: dict[str, list[float]] = {}
     stated: list[str | None] = []
     for annotation in root.iterfind("{*}component/{*}series/{*}subjectOf//{*}annotation"):

@@ -1,7 +1,7 @@
 """Read DICOM waveforms: 12-lead, general and ambulatory ECG (PS3.3, C.10.9).
 
-Multiplex groups of leads are joined by their time offsets (`groups.joined`). Derived groups, such as a median
-beat, are ignored.
+Leads that were sampled together form a multiplex group. Several groups are joined by their time offsets
+(`groups.joined`). Derived groups, such as a median beat, are ignored.
 
 Shapes: K leads of the file, L samples.
 """
@@ -140,9 +140,10 @@ def _machine(data: Any) -> MachineReport:
 
 
 def _refuse_many(content: bytes) -> None:
-    """Raise `RecordError` if a file has more than `MOST_ELEMENTS` elements. Only their headers are read.
+    """Raise `RecordError` if a file has more than `MOST_ELEMENTS` elements. Only element headers are read.
 
-    Any value that starts like an item is searched for elements, even if it isn't declared as a sequence.
+    Any value that starts with the tag of a sequence item is searched for elements, even if the value isn't
+    declared as a sequence.
     """
     position = PREAMBLE + 4
     for _ in range(MOST_ELEMENTS):
@@ -209,7 +210,7 @@ def _channels(group: Any) -> list[tuple[Any, str]]:
 
 
 def _called(channel: Any) -> str:
-    """Return the name of a channel that isn't a lead."""
+    """Return the name of a channel for a note on unused signals."""
     [source] = list(channel.get("ChannelSourceSequence") or [{}])[:1]
     names = (channel.get("ChannelLabel"), source.get("CodeMeaning"), source.get("CodeValue"))
     return next((str(name) for name in names if name), "")

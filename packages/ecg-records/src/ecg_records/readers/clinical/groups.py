@@ -64,8 +64,8 @@ def is_derived(label: str) -> bool:
 def joined(groups: Sequence[Group]) -> tuple[list[str], NDArray[np.float64], float, tuple[Note, ...]]:
     """Join groups of leads to a recording.
 
-    The main group is the longest of the groups with most leads. Groups with further leads are joined to the
-    main group by their time offsets, and so are rhythm strips. Samples that were not recorded are NaN.
+    The main group is the longest of the groups with most leads. Groups with further leads and rhythm strips
+    are joined to the main group by their time offsets. Samples that were not recorded are NaN.
     Computed beats are ignored.
 
     Returns:
@@ -117,7 +117,7 @@ def joined(groups: Sequence[Group]) -> tuple[list[str], NDArray[np.float64], flo
 
 
 def _partners(main: Group, candidates: Sequence[Group]) -> tuple[list[Group], list[Group]]:
-    """Split groups into `main` with the groups that add leads to it, and separate recordings."""
+    """Split groups into two lists: `main` and the groups that add leads to it, and separate recordings."""
     taken, further, leads = [main], list[Group](), set(main.leads)
     for group in sorted(candidates, key=lambda candidate: (-len(candidate.names), -candidate.samples)):
         is_beat = group.seconds <= BEAT < main.seconds
@@ -136,7 +136,10 @@ def _partners(main: Group, candidates: Sequence[Group]) -> tuple[list[Group], li
 
 
 def _starts(taken: Sequence[Group], fs: float) -> list[int]:
-    """Return the first sample of each group in the recording. Raises `RecordError` if it is unknown."""
+    """Return the sample of the joined recording at which each group starts.
+
+    Raises `RecordError` if a start is unknown.
+    """
     if all(group.start is None for group in taken) and len({group.samples for group in taken}) > 1:
         raise RecordError(
             Reason.shape, "groups of leads with different lengths must have time offsets, got none"

@@ -82,7 +82,7 @@ def waveform(root: Element) -> Waveform:
 
 
 def _group(part: Element) -> Group:
-    """Return the leads of a waveform. Their samples are decoded on demand."""
+    """Return the leads of a waveform as a group. Their samples are decoded on demand."""
     leads = _leads(part)
     if len({_text(lead, "LeadOffsetFirstSample") or "0" for lead in leads}) > 1:
         raise RecordError(Reason.shape, "leads must begin at the same time")
@@ -110,7 +110,7 @@ def _machine(root: Element) -> MachineReport:
 def _lines(parts: Sequence[Element]) -> list[str]:
     """Join the parts of statements to lines, and drop comparisons with previous ECGs.
 
-    A line can have several parts, because `Cannot rule out` is a part of its own.
+    A line can have several parts, because MUSE stores phrases such as `Cannot rule out` separately.
     """
     lines = [""]
     for part in parts:

@@ -1,7 +1,8 @@
 """Read SCP-ECG files (EN 1064, ANSI/AAMI EC71): a table of pointers, then sections, with a stream per lead.
 
-The rhythm (section 6) consists of plain samples or of words in the default Huffman code. Both may stand for
-values or differences. Files with other Huffman tables, two sampling rates or a reference beat are rejected.
+The signals of the leads (section 6, the rhythm) are stored as plain numbers or in the default Huffman code.
+The stored numbers are samples or differences of samples. Files with other Huffman tables, two sampling rates
+or a reference beat are rejected.
 
 Shapes: K leads of the file, L samples.
 """
@@ -104,7 +105,7 @@ def _sections(content: bytes) -> dict[int, bytes]:
 
 
 def _leads(section: bytes) -> list[_Lead]:
-    """Return the leads in order. In some files the first sample has number 0, in others 1."""
+    """Return the leads in order. Files number the first sample of a lead 0 or 1, and both are accepted."""
     count, flags = section[0], section[1]
     if flags & 1:
         raise RecordError(Reason.signal_format, f"is compressed against a reference beat: {_CONVERT}")
@@ -154,7 +155,7 @@ def _words(stream: bytes, most: int) -> NDArray[np.int64]:
 
 
 def _is_complete(word: bytes) -> bool:
-    """Return whether a match is a complete word, not the start of a word that is cut off."""
+    """Return whether a word of the Huffman code is complete, not cut off by the end of the stream."""
     ones = len(word) - len(word.lstrip(b"1"))
     return len(word) == (_LONGEST if ones > 9 else (18 if ones == 9 else ones + 2 if ones else 1))
 

@@ -46,7 +46,8 @@ class Waveform(NamedTuple):
 
     Attributes:
         names: Names of all leads.
-        x_KL: Signals in mV. The requested stretch if `length` is given, and the complete recording otherwise.
+        x_KL: Signals in mV. If `length` is given, only the requested stretch. Otherwise the complete
+            recording.
         patient: Patient id in the file, not yet a pseudonym.
         born, acquired: Dates or times in ISO 8601, local time.
         age: Age in years, if the file states the age.
@@ -77,7 +78,7 @@ class Format:
         source: Name of the format.
         marks: Patterns of file names.
         waveform: Function that reads a file or a stretch of it. It may raise any error of its library.
-        magic: Offset and content of the format's signature, or None if the format is recognised by file name.
+        magic: Offset and bytes that identify the format, or None if only file names identify it.
     """
 
     source: str
@@ -192,7 +193,7 @@ def per_mv(unit: str | None) -> float:
 
 
 def finite_gain(value: object) -> float:
-    """Return the gain, the size of a step of the converter. Raises `RecordError` if it is zero or missing."""
+    """Return a number that scales samples, such as a gain. Raises `RecordError` if it is zero or missing."""
     gain = number(value)
     if not 0 < abs(gain) < np.inf:
         raise RecordError(Reason.gain, "doesn't state the gain of its samples")
@@ -231,7 +232,7 @@ def flagged(statuses: Mapping[str, str]) -> tuple[Note, ...]:
 
 
 def silenced(names: Sequence[str], x_KL: NDArray[np.float64], off: Collection[str]) -> NDArray[np.float64]:
-    """Replace the signals of leads that are off by NaN."""
+    """Replace the signals of the leads in `off`, which the device flagged, by NaN."""
     off_K = np.array([name in off for name in names], bool)
     return np.where(off_K[:, None], np.nan, x_KL)
 
@@ -299,7 +300,10 @@ def years(value: object, unit: str) -> float | None:
 
 
 def _age(waveform: Waveform) -> float | None:
-    """Return the stated age, or the age by dates if the stated age is missing or too coarse for an infant."""
+    """Return the stated age, or the age computed from dates.
+
+    Dates are used if no age is stated, or if the stated age is too coarse for an infant.
+    """
     stated, by_dates = waveform.age, _years_between(waveform.born, waveform.acquired)
     if stated is None or (by_dates is not None and stated in (0, 1) and by_dates < INFANT):
         return by_dates if by_dates is not None else stated

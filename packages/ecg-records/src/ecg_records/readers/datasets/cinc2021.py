@@ -1,7 +1,8 @@
 """Read the CinC Challenges 2020/2021, and any folder of WFDB records with the same kind of headers.
 
-The Challenges have eight collections. Each is a folder of headers with age, sex and SNOMED CT codes as
-comments (Reyna et al. 2021, doi:10.23919/CinC53138.2021.9662687). PhysioNet adds another level of folders.
+The challenges of PhysioNet and the conference Computing in Cardiology (CinC) have eight collections. Each is
+a folder of headers with age, sex and SNOMED CT codes as comments (Reyna et al. 2021,
+doi:10.23919/CinC53138.2021.9662687). In PhysioNet's download, the headers are one level of folders deeper.
 The joint database of Chapman-Shaoxing and Ningbo (doi:10.13026/wgex-er52) has the same headers in other
 folders.
 """
@@ -45,7 +46,11 @@ def is_header(name: str) -> bool:
 
 
 def collection(header: Path, root: Path) -> str:
-    """Return the collection of a header: a known collection in its path, or else the folder below `root`."""
+    """Return the name of a header's collection.
+
+    If no folder in the path has the name of a known collection, this is the name of the folder below
+    `root`.
+    """
     source, folder = _folder(header.parent, root)
     number = None if source else _JS.fullmatch(header.stem)
     if number:
@@ -55,7 +60,7 @@ def collection(header: Path, root: Path) -> str:
 
 @lru_cache(maxsize=16)
 def _folder(folder: Path, root: Path) -> tuple[bool, str]:
-    """Return whether a folder's path names a known collection, and the source of its headers."""
+    """Return whether a folder's path contains a known collection, and the collection for its headers."""
     names = (root.name, *folder.relative_to(root).parts)
     collections = [name for name in names if name in COLLECTIONS]
     return bool(collections), collections[-1] if collections else as_text(names[min(1, len(names) - 1)])

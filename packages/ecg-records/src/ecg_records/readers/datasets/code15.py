@@ -66,7 +66,7 @@ class Code15:
         return {"exam_id", "trace_file"} <= columns(folder / TABLE)
 
     def candidates(self, root: Path) -> Iterator[Candidate]:
-        """Find all tracings on disk. Raises the same errors as `rows`.
+        """Find all tracings on disk. Raises the same errors as `tables.rows`.
 
         A part that can't be read becomes an unusable record.
         """
@@ -111,7 +111,7 @@ def unpadded(x_CL: NDArray[np.float32]) -> NDArray[np.float32]:
 
 
 def _exams(path: Path) -> dict[int, Exam]:
-    """Return the rows by exam. Damaged rows are skipped, so their tracings get a note."""
+    """Return the rows by exam id. Damaged rows are skipped, so their tracings have no row and get a note."""
     exams: dict[int, Exam] = {}
     for row in rows(path, "exam_id", "patient_id", "age", "is_male"):
         codes = tuple(code for column, code in CODES.items() if _is_true(row.get(column)))

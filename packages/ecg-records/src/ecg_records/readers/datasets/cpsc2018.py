@@ -1,4 +1,6 @@
-"""Read CPSC2018 in the layout of its organisers: MATLAB structs and a table of labels.
+"""Read CPSC2018 (China Physiological Signal Challenge) in the layout of its organisers.
+
+The recordings are MATLAB structs, and a table holds the labels.
 
 `REFERENCE.csv` has up to three labels per recording. Each `A0001.mat` holds a struct `ECG` with `sex`, `age`
 and `data` [12, L] in mV at 500 Hz, with the leads in standard order. The three archives may be unpacked into
@@ -44,7 +46,7 @@ class Cpsc2018:
         return _table(folder) is not None
 
     def candidates(self, root: Path) -> Iterator[Candidate]:
-        """Find all recordings in the table. Raises the same errors as `rows`.
+        """Find all recordings in the table. Raises the same errors as `tables.rows`.
 
         A recording with invalid labels is unusable.
         """
@@ -116,7 +118,10 @@ def _table(root: Path) -> Path | None:
 
 
 def _codes(row: dict[str, str]) -> tuple[str, ...] | Unusable:
-    """Return the codes of a row, which holds numbers of labels: 1 is the first of `CPSC_LABELS`."""
+    """Return the codes of a row of the table.
+
+    The row has the numbers of labels: 1 is the first of `CPSC_LABELS`.
+    """
     labels = [row[name] for name in _LABELS]
     codes = dict(enumerate(CPSC_LABELS.values(), start=1))
     try:

@@ -28,7 +28,10 @@ class MimicIvEcg:
         return {"subject_id", "path"} <= columns(folder / LIST)
 
     def candidates(self, root: Path) -> Iterator[Candidate]:
-        """Find the listed records on disk, and unlisted records below `files/`. Raises like `rows`."""
+        """Find the listed records on disk, and unlisted records below `files/`.
+
+        Raises the same errors as `tables.rows`.
+        """
         listed = [
             Candidate(root, file, self.source, self, row["subject_id"])
             for row in rows(root / LIST, "subject_id", "path")

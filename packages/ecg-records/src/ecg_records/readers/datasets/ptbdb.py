@@ -41,7 +41,7 @@ class Ptbdb:
     marks = ("patient001",)
 
     def is_root(self, folder: Path) -> bool:
-        """Return whether the folder of the first patient has a record that is named as in this database."""
+        """Return whether the folder `patient001` has a record that is named as in this database."""
         return any(_RECORD.fullmatch(file.name) for file in (folder / "patient001").glob("s*.hea"))
 
     def candidates(self, root: Path) -> Iterator[Candidate]:
@@ -51,7 +51,9 @@ class Ptbdb:
                 yield Candidate(root, file, self.source, self)
 
     def read(self, candidate: Candidate, stretch: Stretch = WHOLE) -> Record:
-        """Read a record, with codes from the reason for admission and from an added `#Dx` comment.
+        """Read a record.
+
+        Its codes come from the reason for admission, and from a `#Dx` comment if a user added the comment.
 
         Raises `RecordError` like `wfdb.read_record`.
         """

@@ -34,7 +34,7 @@ class Entry:
     """Row of the database.
 
     Attributes:
-        scp: Likelihood in percent by SCP-ECG statement, 0 if the likelihood isn't stated.
+        scp: SCP-ECG statements of the record, each with its likelihood in percent, or 0 if it isn't stated.
         file: Recording at 500 Hz.
         slow_file: Recording at 100 Hz, or "".
     """
@@ -89,7 +89,10 @@ class PtbXl:
         return is_root(folder)
 
     def candidates(self, root: Path) -> Iterator[Candidate]:
-        """Find the entries on disk, and unlisted headers in their folders. Raises like `database`."""
+        """Find the entries on disk, and headers that the database doesn't list.
+
+        Raises the same errors as `database`.
+        """
         listed: list[Candidate] = []
         for entry in entries(root, self.rate):
             header = header_of(root, entry, self.rate)
@@ -101,12 +104,16 @@ class PtbXl:
         yield from unlisted(self, root, headers, listed, DATABASE)
 
     def read(self, candidate: Candidate, stretch: Stretch = WHOLE) -> Record:
-        """Read the record of an entry. Raises `RecordError` like `read`."""
+        """Read the record of an entry. Raises `RecordError` if the record can't be used."""
         return read(candidate.root, candidate.key, stretch, self.rate)
 
 
 def is_root(folder: Path) -> bool:
-    """Return whether a folder has PTB-XL's table, and the right column or another part of a release."""
+    """Return whether a folder is the root of a PTB-XL release.
+
+    It must have the table `ptbxl_database.csv`. The table must have a column `ecg_id`, or the folder must
+    have another part of a release.
+    """
     table = folder / DATABASE
     needed = (*RECORDS, STATEMENTS)
     return is_regular(table) and (
@@ -124,7 +131,7 @@ def database(root: Path) -> list[Entry]:
 
 
 def entries(root: Path, rate: int = FS) -> list[Entry]:
-    """Return the rows with a header on disk, sorted by ecg_id. Raises like `database`."""
+    """Return the rows with a header on disk, sorted by ecg_id. Raises the same errors as `database`."""
     return [row for row in database(root) if is_regular(header_of(root, row, rate))]
 
 
@@ -214,6 +221,9 @@ _NO_VALUES = (ValueError, TypeError, AttributeError, OverflowError, SyntaxError,
 
 
 def patients_by_identity(roots: Iterable[Path]) -> dict[str, str | None]:
-    """Return the patient of each record by its public name, including records that aren't on disk."""
+    """Return the patient of each record by `identity`, such as `ptbxl/00034`.
+
+    Records that aren't on disk are included.
+    """
     rows = [row for root in roots if is_root(root) for row in database(root)]
     return {f"ptbxl/{row.ecg_id:05d}": patient_of(PTBXL, row.patient) for row in rows}
