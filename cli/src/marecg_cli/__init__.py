@@ -1,4 +1,4 @@
-"""The command lines of MAR-ECG."""
+"""The command lines of MAR-ECG: `marecg` and `ecgonto`."""
 
 from importlib import import_module
 from typing import TYPE_CHECKING, Any

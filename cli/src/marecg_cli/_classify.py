@@ -1,4 +1,4 @@
-"""`marecg classify`: train a classifier on labelled ECGs."""
+"""Define the command group `marecg classify`, which trains classifiers on labelled ECGs."""
 
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -111,9 +111,9 @@ def fit(
 
 
 def _prepared(data: Path, model: str, out: Path) -> Path:
-    """Return the corpus in `data`. If `data` is a folder of records, prepare a corpus next to `out`.
+    """Return the folder of a corpus. If `data` is a folder of records, a corpus is prepared next to `out`.
 
-    The model is loaded first, because a wrong model name should fail before the long preparation.
+    The model is loaded first, so that a wrong model name fails before the long preparation.
     """
     from marecg.corpus.index import ABOUT
     from marecg.corpus.prepare import prepare

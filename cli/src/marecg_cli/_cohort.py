@@ -1,4 +1,4 @@
-"""`marecg cohort`: select records, and write them as a table or a corpus."""
+"""Define the command `marecg cohort`, which selects records and writes them as a table or a corpus."""
 
 from pathlib import Path
 from typing import Annotated, Literal, get_args

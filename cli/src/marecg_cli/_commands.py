@@ -1,7 +1,7 @@
-"""Build both command lines from Typer commands, which help pages show in panels.
+"""Build the command lines `marecg` and `ecgonto` from Typer commands.
 
-For speed, the module of a command is imported only if the command runs, or for the help page of all commands.
-Commands import the packages in their functions.
+A panel is a titled group of commands on the help page. For speed, the module of a command is imported only if
+the command runs, or for the help page of all commands. Command functions import the packages that they need.
 """
 
 import platform
@@ -17,7 +17,7 @@ from ecg_base import refuse_address
 from marecg_cli._output import set_loudness
 
 Panels = Mapping[str, Mapping[str, Sequence[str]]]
-"""Panel → module → names of the commands."""
+"""Names of the commands by title of the panel and by module."""
 SETTINGS: dict[str, Any] = {
     "no_args_is_help": True,
     "rich_markup_mode": "markdown",
@@ -31,7 +31,8 @@ def application(summary: str, panels: Panels, argv: Sequence[str] = ()) -> typer
 
     Args:
         summary: purpose of the command line.
-        panels: the commands. Each is a function, or a group, with the name of the command in the module.
+        panels: the commands by panel and module. The module has an attribute with the name of each command: a
+            function, or a Typer application for a group of commands.
         argv: the arguments. If the first argument is a command, no other command is imported.
     """
     app = typer.Typer(help=summary, context_settings={"help_option_names": ["-h", "--help"]}, **SETTINGS)
@@ -53,7 +54,10 @@ def application(summary: str, panels: Panels, argv: Sequence[str] = ()) -> typer
 
 
 def tree(app: typer.Typer) -> TyperGroup:
-    """Return the command group. All commands accept -q and -v, and refuse URLs as paths."""
+    """Return the Click group of all commands, with common behaviour added.
+
+    Every command accepts -q and -v. Paths must be local, except for options that also accept addresses.
+    """
     group = cast(TyperGroup, typer.main.get_command(app))
     loudness = [param for param in group.params if param.name in ("quiet", "verbose")]
     (help_settings,) = (param for param in group.params if param.name == "help_settings")
@@ -153,4 +157,4 @@ def _main_options(
         ),
     ] = 0,
 ) -> None:
-    """Define the options before the name of a command."""
+    """Define the options that stand before the name of a command, such as --version."""

@@ -21,17 +21,17 @@ LEAKS = {
     "identical": "bit-identical signals",
     "similar": "near-duplicate signals",
 }
-"""Column headings of the lists in an `Audit`."""
+"""Description of each list of an `Audit`, for headings and messages."""
 
 
 def print_accounts(
     total: "Account", sources: "Mapping[str, Account]", rates: Mapping[str, Sequence[str]] | None = None
 ) -> None:
-    """Print one row per source: found, kept, and quarantined records by reason.
+    """Print one row per source: found and kept records, and left-out (quarantined) records by reason.
 
     Args:
-        total: account of all sources.
-        sources: account of each source.
+        total: counts for all sources together.
+        sources: counts for each source.
         rates: native sampling rates in Hz of each source.
     """
     reasons = list(total.quarantined)
@@ -46,14 +46,14 @@ def print_accounts(
 
 
 def print_comparison(compared: "Sequence[Compared]") -> None:
-    """Print the rows of `statistics.reconcile`, if there are any."""
+    """Print the comparison of a corpus with the paper's tables (`statistics.reconcile`), if there is one."""
     rows = {row.what: (row.paper, row.found, row.why) for row in compared}
     if rows:
         print_table("Comparison with the paper", ("value", "paper", "found", "reason"), rows)
 
 
 def tell_quarantined(records: "Sequence[Quarantined]", report: object) -> None:
-    """Print quarantined records and the reasons as messages."""
+    """Print the records that were left out of a corpus (quarantined), with the reasons, as messages."""
     lines = [f"{record.root}/{record.path}: {record.reason}: {record.message}" for record in records]
     say_first("quarantined", lines, f"in {report}")
 
@@ -75,7 +75,7 @@ def tell_codes(account: "CodeAccount | None", report: object) -> None:
 
 
 def print_statistics(tables: "Statistics") -> None:
-    """Print the tables of `statistics.statistics`."""
+    """Print the tables about a corpus that `statistics.statistics` returns."""
     print_accounts(tables, tables.sources, {name: source.fs for name, source in tables.sources.items()})
     per_record, records = tables.codes_per_record, max(tables.kept, 1)
     shares = {n: (count, f"{count / records:.1%}") for n, count in per_record.histogram.items()}
@@ -102,7 +102,7 @@ def print_statistics(tables: "Statistics") -> None:
 
 
 def print_audit(overlap: "Audit") -> None:
-    """Print the result of `audit.audit`: counts as the result, and records as messages."""
+    """Print the result of `audit.audit`: counts on stdout, and the affected records as messages."""
     title = f"{overlap.records} corpus records against {overlap.evaluation_records} evaluation records"
     rows = {words: (len(getattr(overlap, key)),) for key, words in LEAKS.items()}
     rows["any of these"] = (len(overlap.leaking),)

@@ -52,7 +52,7 @@ def _write_sources(folder: Path, ontology: str | None) -> None:
 
 
 def out_option(sources: Path) -> str:
-    """Return the option --out that `ecgonto build` needs, or "" for the packaged sources."""
+    """Return the option --out for a suggested `ecgonto build` command, or "" for the packaged sources."""
     packaged = sources.resolve() == OWN_SOURCES.resolve() and BUNDLE.parent.is_dir()
     return "" if packaged else f"--out {sources.resolve().name}.json"
 

@@ -54,7 +54,7 @@ def route(codes: Codes, profile: Profile = "paper", ontology: Source = None, for
     texts: dict[str, str] = {}
 
     def answers() -> Iterator[str]:
-        """Yield the answer for every code. Each code is looked up only once."""
+        """Yield the text to print for every code. A repeated code is looked up only once."""
         for code in _each_code(codes):
             if code not in texts:
                 routes[code] = onto.route(code)
@@ -257,7 +257,7 @@ def label_text(concept: "Concept", lang: str) -> str:
 
 
 def note_language(onto: "Ontology", concepts: "Sequence[Concept]", lang: str) -> None:
-    """Print notes about missing or unreviewed labels in a language on stderr."""
+    """Print messages about labels that are missing or unreviewed in a language."""
     if lang != "en" and concepts:
         from ecg_ontology.views.languages import language_notes
 

@@ -209,14 +209,17 @@ def _write(sources: Path, decided: "Sequence[Decision] | Path") -> None:
 
 
 def _next_version(sources: Path) -> str:
-    """Return the option --new-version, which replaces the lock file, or "" if no lock file exists."""
+    """Return the option --new-version for a suggested `ecgonto build` command.
+
+    The option is needed to replace the lock file. The result is "" if no lock file exists.
+    """
     lock = sources / "enumeration.lock"
     version = re.search(r"(?m)^version\t(\d+)\.(\d+)", lock.read_text("utf-8")) if lock.is_file() else None
     return f"--new-version {version[1]}.{int(version[2]) + 1}.0" if version else ""
 
 
 def _read_corpus(path: Path, sources: Sequence[str] = ()) -> "CorpusCodes":
-    """Read the codes of a table, a prepared corpus, PTB-XL or a folder of headers."""
+    """Read the diagnostic codes of a table, a prepared corpus, PTB-XL or a folder of WFDB headers."""
     from ecg_ontology.codes.corpus_codes import corpus_of, read_corpus
 
     if not path.is_dir():

@@ -173,7 +173,7 @@ def _probed(
     features_in: Path | None,
     failures: list[str],
 ) -> "list[tuple[Path, Report]]":
-    """Return the reports of linear probes. The errors of runs that can't be probed go into `failures`."""
+    """Return the reports of linear probes. Errors of runs that can't be probed are appended to `failures`."""
     from marecg.evaluate.probes import probe_many
 
     pairs = [feature.rpartition("=") for feature in features]
@@ -196,7 +196,7 @@ def _fine_tuned(
     out: Path | None,
     folds: Sequence["Folds"],
 ) -> "list[tuple[Path, Report]]":
-    """Fine-tune an encoder on each task. Return the reports, each with a row per choice of layers."""
+    """Fine-tune an encoder on each task. Return a report per task, with a row per choice of layers."""
     from marecg.classify.finetune import finetune
     from marecg.classify.tuning import Tuning
 
@@ -217,7 +217,7 @@ def _fine_tuned(
 
 
 def _announced(folder: Path, report: "Report") -> "tuple[Path, Report]":
-    """Print a message about a new report and its remarks. Return the folder and the report."""
+    """Print a message that a probe is done, with the remarks of its report. Return the arguments."""
     from marecg.evaluate.scores.results import remarks
 
     for line in (f"measured: {folder}, {report.task}", *remarks(report)):
@@ -276,7 +276,7 @@ def table(
 def _print_differences(
     runs: list[Path], tasks: list[str], protocol: str, test: PairedTest, output: TableFormat
 ) -> None:
-    """Print the differences between the first run and each other run, with intervals and p values."""
+    """Print the score differences between the first run and each other run, with intervals and p values."""
     from marecg.evaluate.scores.predictions import differences
 
     lines = []

@@ -204,7 +204,10 @@ def _seconds(every: str | None) -> float | None:
 
 
 def model_and_record(words: list[str]) -> tuple[str, str]:
-    """Return a model and a record from the arguments. The model is optional."""
+    """Return the model and the record that the arguments name.
+
+    If the arguments name only a record, the default model is returned.
+    """
     if len(words) > 2:
         raise UsageError(f"expected a record, or a model and a record, got {len(words)} names")
     run, *records = words if len(words) == 2 else _with_model(words)
@@ -214,7 +217,7 @@ def model_and_record(words: list[str]) -> tuple[str, str]:
 
 
 def _with_model(words: list[str]) -> list[str]:
-    """Return the arguments with a model in front: the default model if the first argument isn't a model."""
+    """Return the arguments, with the default model in front if the first argument isn't a model."""
     from ecg_records.storage.places import is_remote
     from marecg.model.names import DEFAULT, names_model
 

@@ -23,18 +23,21 @@ def _local(context: typer.Context, where: str | None) -> Path | None:
 
 
 LOCAL: dict[str, Any] = {"parser": str, "callback": _local, "metavar": "PATH"}
-"""Settings of an option that accepts a path or an address, such as s3://bucket/corpus."""
+"""Keyword arguments for an option that accepts a path or an address, such as s3://bucket/corpus."""
 
 
 def refuse_missing(*paths: Path | str | None) -> None:
-    """Raise `InputError` if a path doesn't exist, before slow imports. Addresses aren't checked."""
+    """Raise `InputError` if a path doesn't exist. Addresses aren't checked.
+
+    Commands call this function first, so that a wrong path fails before slow imports.
+    """
     for path in paths:
         if path is not None and "://" not in str(path) and not Path(path).exists():
             raise InputError("no such file or folder", where=path, remedy="Check its name and folder")
 
 
 def one_of(values: Callable[[], Iterable[str]]) -> dict[str, Any]:
-    """Return the settings of an option with shell completion.
+    """Return keyword arguments for a Typer option whose values the shell completes.
 
     `values` is only called for the completion, so it may import a slow package.
     """
@@ -42,7 +45,7 @@ def one_of(values: Callable[[], Iterable[str]]) -> dict[str, Any]:
 
 
 def set_option(text: str) -> Any:
-    """Return the repeatable option `--set KEY=VALUE` with a help text."""
+    """Return the repeatable option `--set KEY=VALUE` with the given help text."""
     return typer.Option("--set", metavar="KEY=VALUE", help=text)
 
 
@@ -67,8 +70,8 @@ Profile = Annotated[
     typer.Option(help="paper: routing of codes in the paper; curated: with corrections of the curators."),
 ]
 Readout = Literal["rhythm", "wide", "beats", "full"]
-"""Features of a record that an encoder returns as a vector. Equal to `marecg.embedding.embed.Readout`, which
-is slow to import."""
+"""Choices of the vector that an encoder returns for a record. Copied from `marecg.embedding.embed.Readout`,
+which is slow to import."""
 Corpus = Annotated[Path, typer.Argument(**LOCAL, help="Corpus written by `marecg prepare`.")]
 Data = Annotated[Path, typer.Option(**LOCAL, help="Corpus written by `marecg prepare`.")]
 Tasks = Annotated[
@@ -86,7 +89,7 @@ ROOT: dict[str, Any] = {
     "help": "Folder with the data of the task. For several data sets: --root ptbxl=PATH --root "
     "cpsc2018=PATH.",
 }
-"""Settings of the option --root."""
+"""Keyword arguments for the option --root."""
 ReportFolder = Annotated[Path | None, typer.Option(help="Folder of the report. [default: the run folder]")]
 Fs = Annotated[float | None, typer.Option(help="Sampling rate of array files in Hz.")]
 Leads = Annotated[
@@ -108,7 +111,7 @@ Log = Annotated[
 
 
 def shares(texts: Iterable[str] | None) -> tuple[float, ...]:
-    """Parse shares of the training records, for example `0.1,1`. Raises `UsageError`."""
+    """Parse shares of the training records to train with, for example `0.1,1`. Raises `UsageError`."""
     try:
         return tuple(float(word) for text in texts or () for word in text.split(","))
     except ValueError as error:
@@ -116,7 +119,7 @@ def shares(texts: Iterable[str] | None) -> tuple[float, ...]:
 
 
 def by_group(group: str, assignments: Iterable[str] | None) -> tuple[list[str], list[str]]:
-    """Return the assignments whose key starts with `group`, and the other assignments."""
+    """Split `KEY=VALUE` texts into those whose key starts with `group`, and all others."""
     assignments = list(assignments or ())
     in_group = [text for text in assignments if text.startswith(group)]
     return in_group, [text for text in assignments if text not in in_group]

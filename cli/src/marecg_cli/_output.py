@@ -4,7 +4,7 @@ Exit codes: 0 success · 1 findings or an unknown code · 2 wrong usage · 3 inp
 that can't be written · 129 terminal closed · 130 interrupted · 143 stopped by a scheduler · 152 out of CPU
 time.
 
-Messages are log records, like the warnings of the packages. Therefore -q and -v apply to both.
+Messages of the commands are log records, as are warnings of the packages. Therefore -q and -v apply to both.
 """
 
 import errno
@@ -93,7 +93,7 @@ def problem(text: str) -> None:
 def say_first(
     what: str, lines: Collection[str], rest: str, say: Callable[[str], None] = message, count: int = 20
 ) -> None:
-    """Print the first lines with the prefix `what`, then the number of more lines and `rest`."""
+    """Print the first `count` lines with the prefix `what`, then the number of other lines and `rest`."""
     for line in islice(lines, count):
         say(f"{what}: {line}")
     if len(lines) > count:
@@ -101,7 +101,7 @@ def say_first(
 
 
 def console() -> "Console":
-    """Return a console with the width of the terminal or of COLUMNS, or `WIDTH` without a terminal."""
+    """Return a Rich console with the width of the terminal or of the variable COLUMNS, or else `WIDTH`."""
     from rich.console import Console
 
     console = Console()
@@ -109,7 +109,7 @@ def console() -> "Console":
 
 
 def turned(heads: Sequence[str], lines: Sequence[Sequence[str]]) -> tuple[Sequence[str], list[Sequence[str]]]:
-    """Transpose a table with few lines if it is wider than the terminal. Return its headings and lines."""
+    """Return headings and lines of a table, transposed if it has few lines and exceeds the terminal."""
     columns = list(zip(heads, *lines, strict=True))
     fits = sum(3 + max(map(len, column)) for column in columns) < console().width
     if fits or not 0 < len(lines) < len(heads) - 1:
@@ -165,11 +165,11 @@ def run(commands: Callable[[Sequence[str]], TyperGroup], argv: Sequence[str]) ->
 
 @contextmanager
 def _stoppable(signals: list[int]) -> Iterator[None]:
-    """Raise `KeyboardInterrupt` on a signal that ends a program, and append its number to `signals`.
+    """Raise `KeyboardInterrupt` on a signal to end the program, and append its number to `signals`.
 
-    The exception lets `finally` blocks remove half-written files. Signals that are ignored (by nohup) or have
-    another handler stay unchanged. Python swallows an exception in a destructor, and torch aborts on an
-    exception during its import. In both cases the signal is sent again a moment later.
+    The exception lets `finally` blocks remove half-written files. Signals that are ignored (as by nohup) or
+    have another handler are left as they are. Python swallows an exception in a destructor, and torch aborts
+    on an exception during its import. In both cases the signal is sent again a moment later.
     """
     timers: list[Timer] = []
 
@@ -214,7 +214,7 @@ def _imports_torch(frame: FrameType) -> bool:
 
 
 def _exit_code(error: BaseException) -> int:
-    """Print an error as a single line and return the exit code. Raise the error again if it is a bug."""
+    """Print an error as a single line and return the exit code. Unexpected errors (bugs) are raised again."""
     if isinstance(error, typer.TyperException):
         context = getattr(error, "ctx", None)
         text = " ".join(error.format_message().split()).rstrip(".")
@@ -245,7 +245,7 @@ def _not_installed(error: BaseException) -> str | None:
 
 
 def _system_error(error: BaseException) -> str | None:
-    """Return the message for an error of the operating system, or `None` for a bug."""
+    """Return the message for an error of the operating system, or `None` if the error is a bug."""
     if isinstance(error, UnicodeEncodeError):
         if error.reason != "surrogates not allowed":
             return None
@@ -262,7 +262,7 @@ def _system_error(error: BaseException) -> str | None:
 
 
 class _OnStderr(logging.Handler):
-    """Prints log records to the current stderr. Records of packages get their level as a prefix."""
+    """Log handler that prints to the current stderr. Records of packages get their level as a prefix."""
 
     def emit(self, record: logging.LogRecord) -> None:
         """Print a log record."""

@@ -16,10 +16,18 @@ MAX_NEIGHBOURS = 4
 
 
 def print_nearest(reader: Any, q_N: Any, top: int, answers: Any, risk: float, form: str) -> None:
-    """Print the nearest concepts of a record, then concepts judged by their family, then the answers.
+    """Print the concepts nearest to a record, then untrained concepts, then the answers.
 
-    A concept is judged by its family if the training had no record of it. Answers are findings with a
-    calibrated risk of error.
+    An untrained concept had no training record, so the share of its family is printed. Answers are findings
+    whose risk of error is calibrated.
+
+    Args:
+        reader: model that predicts concepts.
+        q_N: share of each concept.
+        top: number of nearest concepts.
+        answers: calibrated answers of the model, or None.
+        risk: maximum share of wrong answers.
+        form: `text` or `json`.
     """
     from marecg.use.predict import nearest, untaught_leaves
 
@@ -55,7 +63,7 @@ def print_nearest(reader: Any, q_N: Any, top: int, answers: Any, risk: float, fo
 
 
 def _around(concept: Any) -> str:
-    """Return the nearest neighbours of a concept in the graph, and a note if it was never trained."""
+    """Return a concept's neighbours in the graph as text, with a note if the concept is untrained."""
     neighbours = [f"{other.relation} {other.abbr} {other.share:.1%}" for other in concept.neighbours]
     around = " · ".join(neighbours[:MAX_NEIGHBOURS])
     if len(neighbours) > MAX_NEIGHBOURS:
@@ -67,7 +75,7 @@ def _around(concept: Any) -> str:
 
 
 def print_table(table: Any, done: Any, form: str) -> None:
-    """Print the nearest concepts of many records. The exit code is 1 if a record can't be read."""
+    """Print the table of predictions for many records. The exit code is 1 if a record can't be read."""
     from marecg.use.predict import as_csv
 
     tell_problems("not predicted", done.failed, done.doubtful)
@@ -80,7 +88,7 @@ def print_table(table: Any, done: Any, form: str) -> None:
 
 
 def print_steps(steps: dict[float, list[Any]], form: str) -> None:
-    """Print the nearest concepts of each step of a recording."""
+    """Print the nearest concepts of each time step of a recording."""
     if form == "json":
         result_json(
             [
@@ -117,7 +125,7 @@ def print_calls(classifier: Any, probabilities: Any, form: str) -> None:
 
 
 def tell_embedded(out: str, done: dict[str, Any], form: str, verb: str = "embedded") -> None:
-    """Print the number of written records. The exit code is 1 if a record can't be read."""
+    """Print the number of records in the output. The exit code is 1 if a record can't be read."""
     tell_problems(f"not {verb}", done["failed"], done["doubtful"])
     if form == "json":
         result_json({"out": out, **done, "unavailable": sorted(done["unavailable"])})

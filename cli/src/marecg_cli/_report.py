@@ -1,4 +1,4 @@
-"""`marecg report`: write the page of a run or a record, for screen and print."""
+"""Define the command `marecg report`, which writes an HTML page about a run or a record."""
 
 from pathlib import Path
 from typing import Annotated, Literal

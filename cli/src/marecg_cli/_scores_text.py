@@ -1,4 +1,4 @@
-"""Format scores for the terminal, in percent, as is usual in publications."""
+"""Format the scores of linear probes for the terminal, in percent as in publications."""
 
 import io
 from collections.abc import Iterable, Sequence
@@ -32,7 +32,10 @@ DEMO_ROWS = {
 
 
 def probe_text(report: Report) -> str:
-    """Return macro AUC per method and share of the training records, scores per class, and remarks."""
+    """Return the text of a report.
+
+    It has the macro AUC per method and share of the training records, the scores per class, and remarks.
+    """
     scores = tidy(lines("", report))
     classes = by_class(report).assign(
         text=lambda of: of["auc"].map("{:.1f}".format) + " / " + of["ap"].map("{:.1f}".format)
@@ -59,14 +62,14 @@ def probe_text(report: Report) -> str:
 
 
 def many_text(probed: Sequence[tuple[Path, Report]]) -> str:
-    """Return a table of several reports with 95 % intervals."""
+    """Return a table of several reports, with 95 % confidence intervals."""
     return scores_text(
         f"Macro AUC on test [95 % interval], protocol {probed[0][1].protocol}", of_reports(probed)
     )
 
 
 def scores_text(head: str, scores: pd.DataFrame) -> str:
-    """Return a frame of scores as a table with notes."""
+    """Return a data frame of scores as a text table with the title `head` and with notes."""
     leaked = (scores["leaked_records"].fillna(0) > 0).any()
     dagger = [LEAKED.format(TEXT.dagger)] if leaked else []
     return plain_text([head, _scores_table(scores), MARKED, *notes(scores), *dagger])
@@ -75,7 +78,7 @@ def scores_text(head: str, scores: pd.DataFrame) -> str:
 def _scores_table(scores: pd.DataFrame, reference: str = "") -> Table:
     """Return a table with a row per task and method, and a column per share of the training records.
 
-    The last column is the difference from the method `reference`.
+    If `reference` is given, the last column is the difference from this method.
     """
     scores = scores.assign(text=TEXT.figures(scores, intervals=True), name=names_of(scores))
     shares = sorted(scores["fraction"].unique())
@@ -100,7 +103,7 @@ def _scores_table(scores: pd.DataFrame, reference: str = "") -> Table:
 
 
 def demo_text(done: "Demo") -> str:
-    """Return the scores of the demo as a table, with an explanation and next steps."""
+    """Return the scores of `marecg demo` as a table, with an explanation and next steps."""
     auc = tidy(lines("", done.probe)).set_index("method")["macro_auc"]
     rows = [(words, f"{auc[method]:.0f}") for method, words in DEMO_ROWS.items() if method in auc]
     return plain_text(
@@ -120,7 +123,7 @@ def demo_text(done: "Demo") -> str:
 
 
 def rich_table(heads: Sequence[str], lines: Iterable[Sequence[str]] = ()) -> Table:
-    """Return a table with a first column of text and other columns of numbers."""
+    """Return a Rich table. Its first column holds text, and the other columns hold numbers."""
     heads, lines = turned(heads, list(lines))
     table = Table()
     for number, head in enumerate(heads):
@@ -132,7 +135,7 @@ def rich_table(heads: Sequence[str], lines: Iterable[Sequence[str]] = ()) -> Tab
 
 
 def plain_text(parts: Iterable[Table | str]) -> str:
-    """Return tables and sentences as plain text. Tables exceed `WIDTH` only to avoid cutting words."""
+    """Return tables and sentences as plain text. A table is wider than `WIDTH` only if words would be cut."""
     full = console().width
     recorder = Console(file=io.StringIO(), width=full, record=True)
     for part in parts:

@@ -32,12 +32,12 @@ Count = Annotated[int, Field(ge=1)]
 
 
 class Settings(BaseModel):
-    """Group of settings."""
+    """Base class of groups of settings."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     def given(self) -> dict[str, Any]:
-        """Return only the settings that the user has given, by name."""
+        """Return the settings that the user has set, by name. Defaults are left out."""
         return {name: getattr(self, name) for name in self.model_fields_set}
 
 
@@ -81,14 +81,14 @@ class FineTuning(Training):
 
 
 class Sizes(Settings):
-    """Settings of `embed` for batches and parts."""
+    """Settings of `embed` for the sizes of batches and output parts."""
 
     batch_size: Count = Field(32, description="windows per forward pass")
     part_records: Count = Field(1024, description="records per part of a folder")
 
 
 class Answers(Settings):
-    """Settings of `predict` for its calibrated answers."""
+    """Settings of the calibrated answers that `predict` prints."""
 
     risk: float | None = Field(
         None, gt=0, lt=1, description="maximum share of wrong answers; 0.1 if the model is calibrated"
@@ -108,7 +108,7 @@ class Arrays(Settings):
 
 
 class Codes(Settings):
-    """Settings of a table of codes."""
+    """Settings of a table that assigns codes to records."""
 
     id_column: str = Field("", description="column of the names of records")
     code_column: str = Field("", description="column of the codes")
@@ -122,7 +122,7 @@ class Codes(Settings):
 
 Group = TypeVar("Group", bound=Settings)
 Groups = Mapping[str, type[BaseModel]]
-"""Prefix of the keys → settings model."""
+"""Models of groups of settings, by the prefix of their keys."""
 
 
 def _prepare_groups() -> Groups:
@@ -147,15 +147,16 @@ OF_COMMAND: Mapping[str, Callable[[], Groups]] = {
     "coverage": lambda: {"codes.": Codes},
     "train": _train_groups,
 }
-"""Command → function that returns its groups of settings. Functions, because `marecg` is slow to import."""
+"""Functions that return a command's groups of settings, by command. `marecg` is imported in these functions,
+because the import is slow."""
 
 
 def read(model: type[Group], assignments: Iterable[str] | None, prefix: str = "") -> Group:
     """Parse `KEY=VALUE` texts as settings.
 
     Args:
-        model: group of settings.
-        assignments: the texts.
+        model: class of the group of settings.
+        assignments: the `KEY=VALUE` texts.
         prefix: prefix of all keys, such as `array.`.
 
     Raises:
@@ -201,11 +202,11 @@ def code_settings(assignments: Iterable[str] | None) -> dict[str, Any]:
 
 
 def codes_of(table: Path | None, assignments: Iterable[str]) -> "CodeTable | CodeMapping | None":
-    """Return the code table. Without a table, return only the mapping, or `None` without a mapping.
+    """Return the code table with its mapping. Without a table, return the mapping of codes, or `None`.
 
     Raises:
-        UsageError: settings of a table without a table, or as in `read_code_table`.
-        InputError: as in `read_code_table`.
+        UsageError: there are settings for a table but no table, or the errors of `read_code_table`.
+        InputError: the table can't be read, as in `read_code_table`.
     """
     from ecg_ontology import CodeMapping, read_code_table
 
@@ -218,7 +219,7 @@ def codes_of(table: Path | None, assignments: Iterable[str]) -> "CodeTable | Cod
 
 
 def described(command: str) -> Iterator[tuple[str, str, str]]:
-    """Return all settings of a command: key, default, and description."""
+    """Yield the key, default and description of each setting of a command."""
     for group, model in OF_COMMAND[command]().items():
         yield from _fields(model, group)
 
@@ -239,7 +240,7 @@ def _fields(model: type[BaseModel], prefix: str) -> Iterator[tuple[str, str, str
 
 
 def owners(name: str) -> str:
-    """Return " It is a setting of …." with the commands that have the setting, or "" if no command has it."""
+    """Return the sentence " It is a setting of …." with the commands that have the setting, or ""."""
     # All keys of train have a dot. Skipping train avoids a slow import.
     candidates = [command for command in OF_COMMAND if command != "train" or "." in name]
     commands = [command for command in candidates if name in _keys(command)]

@@ -14,7 +14,7 @@ from marecg_cli._output import console, message, result, result_json
 Values = Mapping[str, Any]
 ABSENT = "not in this recipe"
 OPEN = "–"
-"""Text for a value of `None`."""
+"""Text that is printed for the value `None`."""
 TABLE_WIDTH = 80
 """Maximum width of the list of recipes, in columns."""
 
@@ -158,7 +158,10 @@ def recipes(
 
 
 def flat(values: Values, prefix: str = "") -> Iterator[tuple[str, Any]]:
-    """Yield all values with their dotted keys. A missing objective is a single value, `None`."""
+    """Yield all values of a nested recipe with dotted keys, such as `train.lr`.
+
+    An objective that the recipe doesn't use is a single value, `None`.
+    """
     for name, value in values.items():
         if isinstance(value, dict):
             yield from flat(value, f"{prefix}{name}.")
@@ -167,7 +170,7 @@ def flat(values: Values, prefix: str = "") -> Iterator[tuple[str, Any]]:
 
 
 def changes(values: Values, base: Values) -> dict[str, Any]:
-    """Return the values of a recipe that differ from a base recipe, by dotted key, without the name."""
+    """Return the values of a recipe that differ from a base recipe, by dotted key. The name is ignored."""
     base_by_key = dict(flat(base))
     return {
         key: value

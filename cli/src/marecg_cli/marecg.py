@@ -36,7 +36,7 @@ OTHER_NAMES = {
     "stats": "prepare",
     "version": "--version",
 }
-"""Commands of other tools → commands of `marecg` for the same purpose."""
+"""Commands of `marecg`, by the names that other tools use for the same purpose."""
 
 
 def app(argv: Sequence[str] = ()) -> typer.Typer:
