@@ -1,7 +1,8 @@
-"""Amplitude embedding, which adds the scale that RevIN removed to the tokens.
+"""Amplitude embedding, which shows the encoder the amplitude of each lead.
 
-RevIN scales every lead to unit variance. After that, a tall QRS and a low-voltage record look alike. This
-embedding adds the logarithm of the scale to the normalised content. The paper's recipes don't use it.
+RevIN, the normalisation of the input, scales every lead to unit variance. After that, a tall QRS and a
+low-voltage record look alike. This module therefore computes an embedding of each lead's standard deviation,
+and `Tokens` adds the embedding to the lead's tokens. The paper's recipes don't use it.
 
 Shapes: B batch, T patches, C leads, D width.
 """
@@ -16,8 +17,9 @@ from marecg.nn.revin import Scale
 class Amplitude(nn.Module):
     """Embedding of each lead's log standard deviation, [B, C, D]. A hidden lead is embedded as zero.
 
-    log σ, with σ in mV, is standardised by its mean and spread over 12-lead records at rest. Otherwise the
-    linear maps would start saturated.
+    The logarithm of the standard deviation in mV is first standardised by its mean and spread over 12-lead
+    records at rest. Otherwise it would be negative for almost all records, and each unit of the GELU would
+    start either linear or close to zero.
     """
 
     MEAN, SPREAD = -1.8, 0.6

@@ -27,7 +27,7 @@ class Attention(nn.Module):
         self.heads = heads
         self.axis = axis
         self.causal = causal
-        # Three GEMMs rather than one fused GEMM, because their outputs already are the views for attention.
+        # Three matrix products rather than a single one, because attention uses their outputs without a copy.
         self.query = nn.Linear(width, width)
         self.key = nn.Linear(width, width)
         self.value = nn.Linear(width, width)

@@ -1,4 +1,4 @@
-"""Effective rank of embeddings, which shows whether the embeddings have collapsed.
+"""Effective rank of embeddings. A low rank shows that the encoder maps all records to similar embeddings.
 
 Shapes: B batch, D width.
 """
@@ -9,9 +9,12 @@ import torch
 from torch import Tensor
 
 COLLAPSED = 2.0
-"""If the effective rank of h_rhythm is below this, records differ in little more than one direction."""
+"""An effective rank of the record embeddings below this limit is reported as a collapse.
+
+Below the limit, records differ in little more than one direction.
+"""
 POINT = 1e-4
-"""Ratio of the embeddings' spread to their norm. A lower spread is only rounding error."""
+"""Smallest ratio of the embeddings' spread to their norm. A smaller spread is only rounding error."""
 
 
 def effective_rank(h_BD: Tensor) -> float:

@@ -1,4 +1,6 @@
-"""Concept space: similarity of a record's embedding to the prototypes (eq. gscl-pred).
+"""Concept space, in which the embedding of a record is compared with the prototype of each concept.
+
+The softmax of the similarities over all concepts is the prediction q (eq. gscl-pred of the paper).
 
 Shapes: B batch, N concepts, K concept width (d_c).
 """
@@ -11,11 +13,11 @@ from marecg.nn.precision import in_float32
 
 @in_float32
 def concept_logits(h_BK: Tensor, prototypes_NK: Tensor, tau: float) -> Tensor:
-    """Return the logits of q, ⟨ĥ, p̂_c⟩ / τ, [B, N], always in float32.
+    """Return the logits of q: the cosine of embedding and prototype, divided by τ, [B, N], always in float32.
 
     Args:
-        h_BK: W_sca h_rhythm, not yet normalised.
-        prototypes_NK: P, with rows of unit length.
-        tau: τ > 0.
+        h_BK: record embeddings in the concept space, not yet normalised.
+        prototypes_NK: prototypes P, a row of unit length per concept.
+        tau: temperature τ > 0.
     """
     return normalize(h_BK, dim=-1) @ prototypes_NK.T / tau

@@ -1,10 +1,11 @@
 """Causal decoder of masked autoregressive reconstruction (§Backbone), discarded after pretraining.
 
-For each lead, the decoder reads the encoder's context H and continues through the trailing T_pred patches.
-The encoder never sees the trailing patches. The decoder's input at trailing patch i is the last patch that
-ends before patch i begins. Since patches overlap, this is patch i − ⌈P_t / S_t⌉. Patch i − 1 would reveal
-half of the answer. At a context position, the output is the patch at this position. The output counts in the
-loss if the encoder saw the mask token m instead of the patch.
+A record window consists of context patches, which the encoder reads, and of T_pred trailing patches, which
+the encoder never sees. For each lead, the decoder reads the encoder's output H for the context, and then
+predicts the trailing patches from left to right. Its input at trailing patch i is the last patch that ends
+before patch i begins. Patches have P_t samples and begin every S_t samples, so this is patch i − ⌈P_t / S_t⌉.
+If patches overlap, patch i − 1 would reveal a part of the answer. The decoder also predicts the context
+patches. Such a prediction counts in the loss only if the patch was masked for the encoder.
 
 Shapes: B batch, T context patches, F trailing patches (T_pred), S = T + F, C leads, P samples per patch,
 D encoder width, W decoder width.
@@ -33,15 +34,15 @@ class CausalBlock(nn.Module):
 
 
 class Decoder(nn.Module):
-    """Causal decoder that predicts the patches x̂ from H.
+    """Causal decoder that predicts the patches x̂ of a record window from the encoder's output H.
 
     Args:
-        leads: C.
+        leads: number C of leads.
         positions: maximum number of patches of a record, trailing patches included.
-        patch: P_t.
-        stride: S_t.
-        encoder_width: D.
-        width: W.
+        patch: P_t, the length of a patch in samples.
+        stride: S_t, the number of samples between the starts of two patches.
+        encoder_width: width D of the encoder.
+        width: width W of the decoder.
         depth: number of the decoder's blocks.
         heads: number of the decoder's attention heads.
         mlp_ratio: ratio of the feed-forward layer's width to W.
@@ -73,7 +74,7 @@ class Decoder(nn.Module):
             nn.init.trunc_normal_(embedding, std=0.02)
 
     def forward(self, h_BTCD: Tensor, x_BSCP: Tensor) -> Tensor:
-        """Return x̂_BSCP for all S patches, from the context's H and the normalised patches x."""
+        """Predict all S patches from H of the context and the true patches, [B, S, C, P]."""
         context = h_BTCD.shape[1]
         known_BFCP = x_BSCP[:, context - self.lag : x_BSCP.shape[1] - self.lag]
         inputs_BSCW = torch.cat([self.from_encoder(h_BTCD), self.from_signal(known_BFCP)], dim=1)

@@ -8,7 +8,7 @@ from torch import nn
 
 
 class Ema(nn.Module):
-    """Slow copy of a network. The copy is `module`; call `update` after each optimiser step."""
+    """Slow copy of a network. The copy is the attribute `module`. Call `update` after each optimiser step."""
 
     def __init__(self, online: nn.Module) -> None:
         super().__init__()
@@ -16,7 +16,11 @@ class Ema(nn.Module):
 
     @torch.no_grad()
     def update(self, online: nn.Module, momentum: float) -> None:
-        """Update θ' ← m θ' + (1 − m) θ for all parameters in one fused call."""
+        """Move the copy towards the trained network `online` by θ' ← m θ' + (1 − m) θ.
+
+        θ' is a parameter of the copy, θ is the same parameter of `online`, and m is `momentum`. A single
+        fused call updates all parameters.
+        """
         torch._foreach_lerp_(list(self.module.parameters()), list(online.parameters()), 1 - momentum)
 
 

@@ -1,4 +1,6 @@
-"""The encoder: a bidirectional transformer with factorised spatial-then-temporal attention (§Backbone).
+"""The encoder: a bidirectional transformer (§Backbone of the paper).
+
+Each block attends first across the leads of a timestep, then along the timesteps of a lead.
 
 Shapes: B batch, T patches, C leads, D width.
 """
@@ -52,7 +54,7 @@ class Encoder(nn.Module):
         self.apply(init_linear)
 
     def forward(self, z_BTCD: Tensor) -> Tensor:
-        """Contextualise the tokens Z, and return H of the same shape."""
+        """Contextualise the tokens Z, and return the output H, which has the shape of Z."""
         if z_BTCD.device.type == "cpu" and not (torch.is_grad_enabled() or being_traced()):
             # Records are independent, so without gradients they can be encoded in parts that fit the cache.
             records = max(1, CACHED_BYTES // max(1, z_BTCD[:1].nbytes))

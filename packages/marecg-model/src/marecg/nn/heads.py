@@ -1,4 +1,4 @@
-"""Heads used in pretraining: MLPs, projectors with batch norm, and transformers on H.
+"""Heads used in pretraining: MLPs, projectors with batch norm, and transformers on the encoder's output H.
 
 Shapes: B batch, T patches, C leads, D width, W width of the predictor.
 """
@@ -47,17 +47,17 @@ def _batch_norm(width: int, *, gain: bool = True) -> nn.BatchNorm1d:
 
 
 class Predictor(nn.Module):
-    """Narrow factorised transformer that predicts a target for every token from H, for example for JEPA.
+    """Narrow transformer that predicts a target for every token from H, for example for JEPA.
 
     Args:
-        leads: C.
+        leads: number C of leads.
         positions: maximum number of patches.
-        encoder_width: D.
-        width: W.
+        encoder_width: width D of the encoder.
+        width: width W of the predictor.
         depth: number of the predictor's blocks.
         heads: number of the predictor's attention heads.
         mlp_ratio: ratio of the feed-forward layer's width to W.
-        outputs: width of the targets. D if None.
+        outputs: width of the targets. The encoder's width D if None.
     """
 
     def __init__(

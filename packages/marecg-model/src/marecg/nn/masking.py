@@ -1,4 +1,4 @@
-"""Masks of (lead, patch) pairs hidden from the encoder (§Backbone: index set M).
+"""Random masks: the set M of (lead, patch) pairs that are hidden from the encoder (§Backbone of the paper).
 
 Shapes: B batch, T patches, C leads.
 """
@@ -11,7 +11,7 @@ from torch import Tensor
 
 
 def random_mask(batch: int, patches: int, leads: int, ratio: float, generator: torch.Generator) -> Tensor:
-    """Draw M for each record: exactly ⌈r·C·T⌉ (lead, patch) pairs, all equally likely.
+    """Draw a mask for each record: exactly ⌈ratio·C·T⌉ (lead, patch) pairs, all equally likely.
 
     Returns:
         bool [B, T, C], True if masked, on the generator's device.
@@ -25,15 +25,16 @@ def random_mask(batch: int, patches: int, leads: int, ratio: float, generator: t
 def block_mask(
     batch: int, patches: int, leads: int, ratio: float, block: tuple[int, int], generator: torch.Generator
 ) -> Tensor:
-    """Draw M in blocks of patches and leads, which are harder to interpolate than single patches.
+    """Draw masks that hide blocks of patches and leads, which are harder to interpolate than single patches.
 
-    Of n blocks in a record, ⌈r·n⌉ are masked. A block of (1, 1) gives the result of `random_mask`.
+    Of n blocks in a record, ⌈ratio·n⌉ are masked. A block of (1, 1) gives the result of `random_mask`.
 
     Args:
-        block: number of consecutive patches, and number of leads. The leads of a block are drawn per record.
+        block: number of consecutive patches and number of leads in a block. Which leads form a block is drawn
+            for each record.
 
     Returns:
-        bool [B, T, C], as `random_mask`.
+        bool [B, T, C], True if masked, as from `random_mask`.
     """
     along, across = block
     coarse = random_mask(batch, math.ceil(patches / along), math.ceil(leads / across), ratio, generator)

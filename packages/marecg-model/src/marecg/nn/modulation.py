@@ -1,9 +1,10 @@
-"""Modulation spectrum of a signal's steepness, which shows the rate and regularity of the beats.
+"""Modulation spectrum: power spectrum of the QRS envelope, which shows the rate and regularity of the beats.
 
-Rate and regularity extend over seconds, and means over tokens keep little of them. This module computes the
-power spectrum of an envelope that rises with each QRS. The spectrum doesn't depend on the phase. It has peaks
-at the heart rate and its multiples. The peaks are narrow if the beats are regular, and the spectrum is flat
-in fibrillation. It has no parameters. The paper doesn't use it.
+A mean of the encoder's tokens over a record loses most of the rate and regularity, because both are visible
+only over several seconds. This module therefore smooths the steepness of the signal to an envelope that rises
+with each QRS, and computes the envelope's power spectrum. The spectrum doesn't depend on when the beats
+begin. It has peaks at the heart rate and its multiples. The peaks are narrow if the beats are regular, and
+the spectrum is flat in atrial fibrillation. The module has no parameters. The paper doesn't use it.
 
 Shapes: B batch, C leads, L samples, N frames of the envelope, F frequencies, M bands.
 """
@@ -17,7 +18,7 @@ from torch.nn.functional import conv1d, pad
 from marecg.nn.revin import before
 
 BANDS = 48
-"""M, the number of triangular bands. Their widths grow in proportion to their frequencies."""
+"""Number M of triangular frequency bands. Their widths grow in proportion to their frequencies."""
 LOWEST, HIGHEST = 0.3, 12.0
 """Limits of the bands in Hz: below any heart rate, and twelve times a heart rate of 60 per minute."""
 FRAMES = 50
@@ -25,7 +26,7 @@ FRAMES = 50
 SMOOTHED = 0.1
 """Length in seconds of the Hann window that smooths a QRS to a single bump."""
 GRID = 0.1
-"""Hz between the frequencies of a band: finer than the resolution of a window of seven seconds."""
+"""Step in Hz of the frequencies at which the power is computed. A window of seven seconds resolves less."""
 FLOOR = 0.01
 """Power added before the logarithm, as a multiple of the envelope's variance. Any smaller power is noise."""
 HZ_F = torch.arange(GRID, HIGHEST + GRID, GRID, dtype=torch.float32)

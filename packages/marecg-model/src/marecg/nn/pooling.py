@@ -1,4 +1,7 @@
-"""Pooled views of H: H̄ and h_rhythm (§Backbone, Pooled representations).
+"""Pooled representations of the encoder's output H (§Backbone of the paper).
+
+H has a vector per patch and lead. Its mean over leads, H̄, has a vector per patch. h_rhythm is a single
+vector, the embedding of a whole record.
 
 Shapes: B batch, T patches, C leads, D width, Q queries.
 """
@@ -17,12 +20,13 @@ def lead_mean(h_BTCD: Tensor) -> Tensor:
 class RhythmPool(nn.Module):
     """Pool that turns H into h_rhythm (eq. rhythm-pool).
 
-    Each query attends over time, then over leads. An MLP combines the results of the queries.
+    Each learned query attends over time, then over leads. An MLP combines the results of the queries. The
+    mean of H, multiplied by η, is added to the MLP's output.
 
     Args:
-        width: D.
-        queries: Q.
-        eta: η, weight of the plain mean of H. The weighted mean is added to the MLP's output.
+        width: width D of H.
+        queries: number Q of queries.
+        eta: factor η of the mean of H.
     """
 
     def __init__(self, width: int, queries: int, eta: float) -> None:
@@ -36,11 +40,11 @@ class RhythmPool(nn.Module):
 
     @property
     def trained(self) -> bool:
-        """Whether a loss has trained the pool. Biases start at 0 and change in the first step."""
+        """Whether a loss has trained the pool. If so, its biases, which start at 0, have changed."""
         return any(bool(bias.any()) for name, bias in self.named_parameters() if name.endswith("bias"))
 
     def forward(self, h_BTCD: Tensor, real_BT: Tensor) -> Tensor:
-        """Return h_rhythm [B, D]. Patches are ignored if `real_BT` is False."""
+        """Return h_rhythm, [B, D]. Patches for which `real_BT` is False are ignored."""
         real_BT = real_or_all(real_BT)
         _, lead_BCQ, summary_BCQD = self._attend(h_BTCD, real_BT)
         pooled_BQD = torch.einsum("bcq,bcqd->bqd", lead_BCQ, summary_BCQD)
@@ -51,7 +55,7 @@ class RhythmPool(nn.Module):
     def weights(self, h_BTCD: Tensor, real_BT: Tensor) -> Tensor:
         """Return the weight that each query gives to each token, [B, T, C, Q].
 
-        Weights sum to 1 over T and C. The MLP of eq. rhythm-pool receives the weighted sum of H per query.
+        The weights of a query sum to 1 over T and C. The pool's MLP receives each query's weighted sum of H.
         """
         time_BTCQ, lead_BCQ, _ = self._attend(h_BTCD, real_or_all(real_BT))
         return time_BTCQ * lead_BCQ[:, None]
@@ -65,5 +69,8 @@ class RhythmPool(nn.Module):
 
 
 def real_or_all(real_BT: Tensor) -> Tensor:
-    """Return the mask of pooled patches, [B, T]: patches without padding, or all patches if none is left."""
+    """Return the mask of patches that are pooled, [B, T].
+
+    These are the patches without padding, or all patches if every patch of the record contains padding.
+    """
     return real_BT | ~real_BT.any(1, keepdim=True)

@@ -1,6 +1,7 @@
-"""Concept prototypes P from a two-layer graph convolution over Â (eq. gscl-prototypes).
+"""Concept prototypes P, a vector per concept, from a graph convolution (eq. gscl-prototypes).
 
-Only training builds this module. An exported model stores P as a buffer.
+Each concept of the ontology is a node of a graph, and Â is the graph's normalised adjacency matrix. Only
+training builds this module. An exported model stores P as a buffer.
 
 Shapes: N concepts, E node width (d_e), K concept width (d_c).
 """
@@ -16,21 +17,24 @@ from torch.nn.functional import gelu, normalize
 from marecg.nn.dropout import dropout
 
 SMALLEST = 1e-3
-"""Smallest singular value used to fit P, relative to the largest. Dropout perturbs smaller directions."""
+"""Smallest singular value used to fit the prototypes, relative to the largest.
+
+Dropout would strongly change prototypes that were fitted with smaller singular values.
+"""
 
 
 class PrototypeHead(nn.Module):
     """Graph convolution that computes the prototypes P from node embeddings E.
 
-    Each of the two layers computes (E + ÂE)W. The head has 55,040 parameters at the paper's sizes. GCNConv's
-    own normalisation would compute ÂEW, which isn't the paper's equation. Normalisation is therefore off, and
-    GCNConv uses the weighted edges of I + Â.
+    Each of the two layers computes (E + ÂE)W with its own weight matrix W. The head has 55,040 parameters at
+    the paper's sizes. With its own normalisation, PyG's GCNConv would compute ÂEW, which isn't the paper's
+    equation. Normalisation is therefore off, and GCNConv uses the weighted edges of I + Â.
 
     Args:
         a_hat_NN: Â, float [N, N], the symmetrically normalised adjacency with self-loops.
-        node_width: d_e.
-        concept_width: d_c.
-        dropout: rate of Drop.
+        node_width: d_e, the width of the node embeddings.
+        concept_width: d_c, the width of the prototypes.
+        dropout: dropout rate between the two layers.
     """
 
     edge_index: Tensor
@@ -56,12 +60,13 @@ class PrototypeHead(nn.Module):
     def begin_at(self, p_NK: Tensor) -> None:
         """Fit the second layer by least squares, so that the head starts with the given prototypes.
 
-        If N < d_e, as in all recipes except `tiny`, the head reproduces P except for the mean of each row,
-        which LayerNorm removes. W keeps its initial norm, so that an optimiser step changes W as little as in
-        a new head. The norm has no effect on P, because LayerNorm follows.
+        If N < d_e, as in all recipes except `tiny`, the head reproduces the given prototypes except for the
+        mean of each row, which LayerNorm removes. The layer's matrix W keeps its initial norm, so that the
+        relative change per optimiser step is as small as in a new head. The norm has no effect on P, because
+        LayerNorm follows.
 
         Args:
-            p_NK: prototypes P of the weights that training starts from.
+            p_NK: prototypes of the model from whose weights training starts.
         """
         h_NE = self._hidden().double()
         propagate_NN = torch.zeros(len(p_NK), len(p_NK), dtype=h_NE.dtype)
@@ -71,19 +76,19 @@ class PrototypeHead(nn.Module):
         weight_KE.copy_(w_EK.T * (weight_KE.norm() / w_EK.norm()))
 
     def forward(self, generator: torch.Generator | None = None) -> Tensor:
-        """Return P [N, d_c] with rows of unit length. Dropout is used only if there is a generator."""
+        """Return P, [N, d_c], with rows of unit length. Dropout is applied only if a generator is given."""
         h_NE = self._hidden()
         if generator is not None:
             h_NE = dropout(h_NE, self.dropout, generator)
         return normalize(self.norm2(self.conv2(h_NE, self.edge_index, self.edge_weight)), dim=-1)
 
     def _hidden(self) -> Tensor:
-        """Return the first layer's output for E, [N, d_e]."""
+        """Return the first layer's output for the node embeddings E, [N, d_e]."""
         return self.norm1(gelu(self.conv1(self.embedding, self.edge_index, self.edge_weight)))  # type: ignore[no-any-return]
 
 
 def _remove_source(function: Any) -> None:
-    """Delete the source file that PyG writes to the temporary folder in every process."""
+    """Delete the generated source file that PyG leaves in the temporary folder in every process."""
     source = Path(function.__code__.co_filename)
     if source.parent == Path(tempfile.gettempdir()):
         source.unlink(missing_ok=True)

@@ -1,7 +1,8 @@
-"""Reversible instance normalisation per lead (§subsec:pretrain-corpus, RevIN).
+"""Reversible instance normalisation (RevIN): each lead of a record is scaled to mean 0 and variance 1.
 
-There is no learned affine map. It would be redundant, because the linear map W_p follows directly. It could
-also shrink the reconstruction's target, and so the loss, to zero.
+Unlike in the original RevIN, no learned affine map follows. It would be redundant, because the linear map of
+the token embedding follows directly. It could also shrink the target of reconstruction, and thus the loss, to
+zero.
 
 Shapes: B batch, C leads, L samples.
 """
@@ -20,11 +21,11 @@ class Scale(NamedTuple):
 
 
 class RevIN(nn.Module):
-    """Normalisation of leads by mean and standard deviation over the context.
+    """Normalisation of leads by mean and standard deviation over the encoder's context.
 
     Args:
-        context: number of leading samples used for the statistics. Later samples are left out, because the
-            decoder predicts them.
+        context: number of samples, from the first, used for the statistics. Later samples aren't used,
+            because the decoder must predict them.
         eps: constant added to the variance, in mV².
     """
 

@@ -6,7 +6,7 @@ import math
 def cosine(step: int, warmup: float, last: float, floor: float = 0.0) -> float:
     """Return the learning rate as a share of its peak.
 
-    The rate rises linearly until `warmup`, then falls along half a cosine to `floor` at `last`.
+    The rate rises linearly until step `warmup`, then falls along half a cosine to `floor` at step `last`.
     """
     if step < warmup:
         return (step + 1) / (warmup + 1)

@@ -1,7 +1,8 @@
 """Modules of multi-prototype concept-text alignment (MPCT, §subsec:auxiliary).
 
-Concepts are described by frozen sentence embeddings of their text variants. Linear maps project records,
-beats and texts to common spaces.
+Each concept has several short texts, its text variants. A frozen sentence encoder has embedded them. Linear
+maps project beats and texts to the concept space, and records to the space of the sentence embeddings. In
+these spaces, losses compare them.
 
 Shapes: B batch, K beats, T patches, N concepts, V text variants (N · K_var), E text width (d_text),
 D encoder width, W concept width (d_c).
@@ -16,7 +17,7 @@ from marecg.nn.attention import init_linear
 
 
 class Aligned(NamedTuple):
-    """Embeddings that eq. mgca-loss compares: beats with texts, records with prototypes."""
+    """Projected embeddings, in which losses compare beats with texts, and records with prototypes."""
 
     beats_BKW: Tensor
     text_VW: Tensor
@@ -25,12 +26,12 @@ class Aligned(NamedTuple):
 
 
 class TextAlignment(nn.Module):
-    """Linear maps of beats, records and frozen sentence embeddings to common spaces.
+    """Linear maps of beats, records and sentence embeddings to the spaces in which losses compare them.
 
     Args:
         variants_NKE: float [N, K_var, d_text], an embedding per text variant of a concept.
-        width: D.
-        concept_width: d_c.
+        width: width D of the encoder.
+        concept_width: d_c, the width of the concept space.
     """
 
     variants: Tensor
@@ -50,17 +51,19 @@ class TextAlignment(nn.Module):
         return Aligned(self.beat(beats_BKD), text_VW, self.record(rhythm_BD), self.variants.mean(1))
 
     def active_variants(self, y_BN: Tensor) -> Tensor:
-        """Return the mask of text variants of each record's active leaves, bool [B, V]."""
+        """Return the mask of the text variants of each record's leaf concepts, bool [B, V]."""
         return y_BN.bool().repeat_interleave(self.variants.shape[1], dim=1)
 
 
 def pool_beats(
     h_BTD: Tensor, real_BT: Tensor, rpeaks_BK: Tensor, patch: int, stride: int, reach: int
 ) -> tuple[Tensor, Tensor]:
-    """Average H̄ over patches whose centre is within `reach` samples of an R-peak.
+    """Return features of each beat: the mean over patches whose centre is near the beat's R-peak.
+
+    A patch is near if its centre is within `reach` samples of the R-peak.
 
     Args:
-        h_BTD: H̄.
+        h_BTD: H̄, the encoder's output averaged over leads.
         real_BT: False for patches with padding, which belong to no beat.
         rpeaks_BK: sample indices, padded with −1.
 

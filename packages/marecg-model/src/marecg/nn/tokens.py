@@ -1,4 +1,4 @@
-"""Tokens made from samples: eq. patch-token and eq. encoder-input.
+"""Tokens, the input of the encoder, from the samples of a record (eq. patch-token and eq. encoder-input).
 
 Shapes: B batch, C leads, L samples, T patches, P samples per patch, D width.
 """
@@ -29,12 +29,12 @@ def full_patches(n_valid_B: Tensor, patches: int, patch: int, stride: int) -> Te
 
 
 class Tokens(nn.Module):
-    """Token embedding z_ci = W_p x_ci + e_c^lead + e_i^pos (eq. patch-token).
+    """Token embedding z_ci = W_p x_ci + e_c^lead + e_i^pos of patch i of lead c (eq. patch-token).
 
-    For a masked (lead, patch) pair, the learned token m replaces the content W_p x. The two embeddings stay.
-    Without them, all masked tokens of a record would be equal, and attention couldn't distinguish their
-    positions. If `amplitude` is True, the tokens of a lead also contain the lead's scale; see
-    `marecg.nn.amplitude`.
+    W_p x_ci is a linear map of the patch's samples. For a masked (lead, patch) pair, a learned vector m
+    replaces this content. The embeddings of lead and position stay. Without them, all masked tokens of a
+    record would be equal, and attention couldn't distinguish their positions. If `amplitude` is True, the
+    tokens of a lead also contain the lead's scale; see `marecg.nn.amplitude`.
     """
 
     def __init__(
