@@ -1,4 +1,7 @@
-"""Masked autoregressive reconstruction: L_AR = L_recon + L_mask (§Backbone).
+"""Masked autoregressive reconstruction (§Backbone of the paper): L_AR = L_recon + L_mask.
+
+L_recon is the error of the predicted patches after the encoder's context. L_mask is the error of the
+predicted patches that were masked in the context.
 
 Shapes: B batch, S patches (T of the context, then the trailing ones), C leads, P samples per patch, D width.
 """
@@ -14,12 +17,12 @@ from marecg.objectives.views import Views
 
 
 class ArConfig(NarrowConfig):
-    """Masked autoregressive reconstruction (§Backbone): L_AR = L_recon + L_mask."""
+    """Settings of masked autoregressive reconstruction."""
 
     captions = {"recon": "error of the patches after the context", "mask": "error of the masked patches"}
 
     def flops(self, shape: ModelConfig, window_patches: int) -> Flops:
-        """Return the cost of the decoder."""
+        """Return the operations per record of the decoder."""
         return Flops(decoder_flops(self.width, self.depth, shape.mlp_ratio, window_patches), 0)
 
 
@@ -53,16 +56,16 @@ class Ar(Objective, of=ArConfig):
 def ar_losses(
     predicted_BSCP: Tensor, target_BSCP: Tensor, masked_BTC: Tensor, real_BSC: Tensor
 ) -> dict[str, Tensor]:
-    """Return the mean squared errors of both reconstructions, in units of the normalised signal.
+    """Return the mean squared errors of the predicted patches, in units of the normalised signal.
 
     Args:
         predicted_BSCP: the decoder's output.
         target_BSCP: normalised signal.
-        masked_BTC: bool, the index set M in the encoder's context. The last S − T patches follow the context.
+        masked_BTC: bool, True if the patch of a lead was masked. The last S − T patches follow the context.
         real_BSC: bool, False for padding and absent leads, which are ignored.
 
     Returns:
-        `recon` over the patches after the context, and `mask` over M.
+        `recon`, the error over the patches after the context, and `mask`, the error over the masked patches.
     """
     error_BSC = (predicted_BSCP - target_BSCP).square().mean(-1)
     context = masked_BTC.shape[1]

@@ -1,4 +1,4 @@
-"""Augmentations of a batch of signals for the second view (§subsec:auxiliary).
+"""Augmentations of a batch of signals, for example for the second view of view contrast (§subsec:auxiliary).
 
 `rhythm_safe` doesn't move any beat. `unconstrained` also crops, stretches and blanks the signal. Disturbances
 are scaled by each lead's standard deviation, so that a lead with small amplitudes stays readable. Samples
@@ -21,7 +21,7 @@ PASSBAND_HZ = (0.5, 40.0)
 
 
 def rhythm_safe(x_BCL: Tensor, n_valid_B: Tensor, fs: float, generator: torch.Generator) -> Tensor:
-    """Add mains hum, muscle and white noise, baseline wander, and a gain per lead. R-peaks don't move."""
+    """Add mains hum, muscle and white noise and baseline wander, and scale each lead. R-peaks don't move."""
     real_B1L = _real(x_BCL, n_valid_B)
     std_BC1 = _std(x_BCL, real_B1L)
     time_L = torch.arange(x_BCL.shape[-1], device=x_BCL.device) / fs
@@ -64,7 +64,7 @@ AUGMENTATIONS: dict[str, Augment] = {
     "unconstrained": unconstrained,
     "denoised": denoised,
 }
-"""Augmentations by name: the two sets of Table component-ablation, and the filter."""
+"""Augmentations by name: the two that the paper compares (Table component-ablation), and the filter."""
 
 
 class _Draw:
@@ -117,7 +117,7 @@ def _positions(x_BCL: Tensor, n_valid_B: Tensor) -> Tensor:
 
 
 def _resized(x_BCL: Tensor, n_valid_B: Tensor, position_B1L: Tensor) -> Tensor:
-    """Interpolate each record linearly at the positions, where 0 is the first sample and 1 the last."""
+    """Interpolate each record linearly at positions from 0, the first sample, to 1, the last sample."""
     last_B11 = (n_valid_B[:, None, None] - 1) / (x_BCL.shape[-1] - 1)
     along_B1L = 2 * last_B11 * position_B1L.clamp(max=1) - 1
     grid_B1L2 = torch.stack([along_B1L, torch.zeros_like(along_B1L)], dim=-1)

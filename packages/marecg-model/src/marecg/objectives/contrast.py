@@ -15,9 +15,9 @@ def nt_xent(first_BK: Tensor, second_BK: Tensor, tau: float) -> Tensor:
     """Return NT-Xent. Each view must identify its record's other view among all views of the batch.
 
     Args:
-        first_BK: projections of h_rhythm in the first view. If they are gathered over all ranks, all records
-            serve as negatives.
-        second_BK: projections of h_rhythm in the second view.
+        first_BK: projected record embeddings of the first view. If they are gathered from all processes of
+            the run, the records of all processes serve as negatives.
+        second_BK: projected record embeddings of the second view.
         tau: temperature.
     """
     views_2BK = normalize(torch.cat([first_BK, second_BK]), dim=-1)

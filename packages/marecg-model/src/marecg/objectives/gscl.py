@@ -1,4 +1,8 @@
-"""Graph-smoothed contrastive learning (GSCL): eq. gscl-loss. `marecg.nn.concepts` computes the prediction q.
+"""Graph-smoothed contrastive learning (GSCL), which moves a record towards the prototypes of its concepts.
+
+The prediction q is a distribution over concepts, the softmax of a record's similarity to each prototype
+(`marecg.nn.concepts`). The target t is a distribution around the record's leaf concept on the graph of the
+ontology (eq. gscl-loss). A family is a root concept with all concepts below it.
 
 Shapes: B batch, N concepts, K concept width (d_c), R families (roots).
 """
@@ -18,7 +22,7 @@ from marecg.settings import chosen
 
 
 class GsclConfig(SoftTargets, ObjectiveConfig):
-    """Graph-smoothed contrastive learning (§subsec:gscl)."""
+    """Settings of graph-smoothed contrastive learning (§subsec:gscl)."""
 
     captions = {"gscl": "graph-smoothed contrast of records with concepts"}
     needs_codes = True
@@ -60,7 +64,7 @@ class Gscl(Objective, of=GsclConfig):
             self.prototypes.begin_at(parts.model.prototypes)
 
     def losses(self, views: Views) -> Losses:
-        """Return the loss `gscl`, and store its logits in `views` for the monitors."""
+        """Return the loss `gscl`, and store the logits of q in `views`, where callbacks monitor them."""
         view = views.supervised
         concept_BK = view.concept_BK
         views.logits_BN = concept_logits(concept_BK, self.prototypes(views.generator), self.tau)
@@ -80,8 +84,8 @@ class Gscl(Objective, of=GsclConfig):
 def gscl_loss(logits_BN: Tensor, target_BN: Tensor) -> Tensor:
     """Return the cross-entropy of q against soft targets t, averaged over the records with a target.
 
-    A record without leaves, of which only families are known, has no target and doesn't count in the loss.
-    Its row in `target_BN` is zero.
+    A record of which only families are known, but no leaf concept, has no target and doesn't count in the
+    loss. Its row in `target_BN` is zero.
     """
     supervised_B = target_BN.sum(-1) > 0
     entropy_B = -(target_BN * log_softmax(logits_BN, dim=-1)).sum(-1)
@@ -89,10 +93,11 @@ def gscl_loss(logits_BN: Tensor, target_BN: Tensor) -> Tensor:
 
 
 def family_loss(logits_BN: Tensor, active_BN: Tensor, family_N: Tensor) -> Tensor:
-    """Return the cross-entropy of q's mass per family, against uniform targets over a record's families.
+    """Return the cross-entropy of family probabilities against uniform targets over a record's families.
 
-    A record has a family if any concept of the family is active, including the root. A record of which only
-    the family is known trains the mass of the whole family, not single concepts.
+    The probability of a family is the sum of q over its concepts. A record has a family if any concept of the
+    family is active, including the root. A record of which only the family is known thus trains the sum, not
+    single concepts.
 
     Args:
         logits_BN: logits of q.

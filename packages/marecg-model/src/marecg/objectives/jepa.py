@@ -1,4 +1,7 @@
-"""Latent prediction in the style of I-JEPA (§subsec:auxiliary).
+"""Latent prediction in the style of I-JEPA (§subsec:auxiliary of the paper).
+
+The model predicts the encoder's output for masked patches, not the signal. The targets come from a slow
+encoder, an exponential moving average (EMA) of the trained encoder.
 
 Shapes: B batch, T patches, C leads, D width.
 """
@@ -20,7 +23,7 @@ from marecg.settings import chosen, paper
 
 
 class JepaConfig(NarrowConfig):
-    """Latent prediction (§subsec:auxiliary)."""
+    """Settings of latent prediction (§subsec:auxiliary)."""
 
     captions = {"jepa": "error of latent prediction"}
 
@@ -31,15 +34,15 @@ class JepaConfig(NarrowConfig):
     )
 
     def flops(self, shape: ModelConfig, window_patches: int) -> Flops:
-        """Return the costs of the trained predictor and of the slow encoder."""
+        """Return the operations per record of the trained predictor and of the slow encoder."""
         return Flops(super().flops(shape, window_patches).learning, encoder_flops(shape))
 
 
 class Jepa(Objective, of=JepaConfig):
-    """Objective that predicts the tokens of a slow encoder.
+    """Objective that predicts the output of the slow encoder.
 
-    The slow encoder is a moving average of the trained encoder, and computes a token for each patch of the
-    unmasked record. The predictor reads the trained encoder's output for the masked record.
+    The slow encoder reads the unmasked record. The predictor reads the trained encoder's output for the
+    masked record, and predicts the slow encoder's output for the masked patches.
     """
 
     settings: JepaConfig
@@ -76,10 +79,10 @@ class Jepa(Objective, of=JepaConfig):
 
 
 def jepa_loss(predicted_BTCD: Tensor, target_BTCD: Tensor, scored_BTC: Tensor) -> Tensor:
-    """Return the smooth-L1 error of predictions against the EMA encoder's normalised tokens.
+    """Return the smooth-L1 error of predictions against the slow encoder's output, normalised per token.
 
     Args:
-        target_BTCD: the EMA encoder's H of the unmasked record. No gradient flows into it.
+        target_BTCD: output of the slow encoder for the unmasked record. No gradient flows into it.
         predicted_BTCD: the predictor's output.
         scored_BTC: bool, the masked positions without padding.
     """
@@ -89,5 +92,5 @@ def jepa_loss(predicted_BTCD: Tensor, target_BTCD: Tensor, scored_BTC: Tensor) -
 
 
 def _followed(model: MarEcg) -> nn.ModuleList:
-    """Return the modules that the EMA averages. They share their parameters with the model."""
+    """Return the modules of which the slow encoder is an average. They are the model's own, not copies."""
     return nn.ModuleList([model.tokens, model.encoder])

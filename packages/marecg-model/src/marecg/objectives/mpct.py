@@ -1,7 +1,9 @@
-"""Multi-prototype concept-text alignment (MPCT): the three terms of eq. mgca-loss (§subsec:auxiliary).
+"""Multi-prototype concept-text alignment (MPCT), which aligns records with texts about their concepts.
 
-The text of a record is the bag of text variants of its active leaves. A record without active leaves doesn't
-count in any of the three terms.
+The texts of a record are the text variants of its active leaves, the leaf concepts that its codes state. A
+record without active leaves doesn't count in any loss. The losses are the three terms of eq. mgca-loss
+(§subsec:auxiliary): L_ICA compares whole records with texts, L_BCA compares single beats with texts, and
+L_OPA compares records with the prototypes of concepts, which are the means of their text variants.
 
 Shapes: B records (A in comparisons of two records), T patches, K beats, V text variants (three per concept),
 N concepts, D encoder width, E text width, W width of the common space. In the losses, D is the width of the
@@ -21,7 +23,7 @@ from marecg.settings import chosen, paper
 
 
 class MpctConfig(ObjectiveConfig):
-    """Multi-prototype concept-text alignment (§subsec:auxiliary)."""
+    """Settings of multi-prototype concept-text alignment (§subsec:auxiliary)."""
 
     captions = {
         "ica": "contrast of records with their concepts' texts",
@@ -67,7 +69,9 @@ class Mpct(Objective, of=MpctConfig):
 
 @in_float32
 def instance_concept_loss(h_BD: Tensor, text_VD: Tensor, active_BV: Tensor, tau: float) -> Tensor:
-    """Return L_ICA: two-way InfoNCE between records and cross-attention summaries of their texts.
+    """Return L_ICA: InfoNCE in both directions between records and summaries of their texts.
+
+    A record's summary is a weighted mean of its texts. The weights come from cross-attention.
 
     Args:
         h_BD: record embeddings in the common space.
@@ -86,11 +90,11 @@ def instance_concept_loss(h_BD: Tensor, text_VD: Tensor, active_BV: Tensor, tau:
 def beat_concept_loss(
     beats_BKD: Tensor, real_BK: Tensor, text_VD: Tensor, active_BV: Tensor, tau: float
 ) -> Tensor:
-    """Return L_BCA: two-way InfoNCE between a record's beats and the texts of its leaves.
+    """Return L_BCA: InfoNCE in both directions between a record's beats and the texts of its leaves.
 
-    The similarity of record a and record b's text is the mean of two terms. In the first, each beat of a
-    attends to b's text variants, and is compared with the result. In the second, each text variant of b
-    attends to a's beats, and is compared with the result.
+    The similarity of record a with the texts of record b is the mean of two terms. In the first, each beat of
+    a attends to the texts of b, and is compared with the weighted mean of the texts. In the second, each text
+    of b attends to the beats of a, and is compared with the weighted mean of the beats.
 
     Args:
         beats_BKD: features pooled around R-peaks.
@@ -123,7 +127,11 @@ def beat_concept_loss(
 
 @in_float32
 def ontology_prototype_loss(h_BD: Tensor, prototypes_ND: Tensor, y_BN: Tensor, tau: float) -> Tensor:
-    """Return L_OPA: KL divergence of the soft assignment from the uniform distribution over active leaves."""
+    """Return L_OPA, the KL divergence between two distributions over concepts.
+
+    The first is uniform over the record's active leaves. The second is the softmax of the record's
+    similarities to the prototypes.
+    """
     active_B1 = y_BN.sum(-1, keepdim=True)
     logits_BN = normalize(h_BD, dim=-1) @ normalize(prototypes_ND.detach(), dim=-1).T / tau
     uniform_BN = (y_BN / active_B1.clamp(min=1)).to(logits_BN.dtype)
@@ -139,8 +147,9 @@ def _nonempty(attended_BK: Tensor) -> Tensor:
 def _two_way_infonce(logits_BB: Tensor, active_BV: Tensor, counted_B: Tensor) -> Tensor:
     """Return the mean of InfoNCE from records to texts and InfoNCE from texts to records.
 
-    Only records in `counted_B` take part. Records with identical texts aren't negatives of each other.
-    Records are left out by masks, because with indices a GPU would have to wait for the number of records.
+    Only records for which `counted_B` is True take part. Records with identical texts aren't negatives of
+    each other. Other records are masked rather than removed by indexing, because indexing would make the CPU
+    wait until the GPU knows the number of records.
     """
     own_B = torch.arange(len(logits_BB), device=logits_BB.device)
     same_BB = (active_BV[:, None] == active_BV[None]).all(-1)

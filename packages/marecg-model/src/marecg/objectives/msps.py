@@ -1,4 +1,7 @@
-"""Losses of multi-scale physiological supervision (MSPS): eq. patch-rhythm-loss and eq. msps-loss.
+"""Multi-scale physiological supervision (MSPS), which predicts properties of the rhythm from each patch.
+
+The targets come from the R-peaks (`marecg.model.physiology`). The predictions are computed from H̄, the
+encoder's output averaged over leads. The losses are eq. patch-rhythm-loss and eq. msps-loss of the paper.
 
 Shapes: B batch, T patches, D width, R = K_r rhythm outputs, K = K_p position and K_φ phase classes.
 """
@@ -16,14 +19,17 @@ from marecg.objectives.views import Views
 from marecg.settings import chosen, paper
 
 RHYTHM_OUTPUTS = 7
-"""K_r, the number of rhythm outputs: alternation, four rate buckets, mean RR, RR-CV, in this order."""
+"""K_r, the number of rhythm outputs, in this order: alternation, four heart-rate classes, mean RR, and RR-CV.
+
+RR-CV is the coefficient of variation of the RR intervals: their standard deviation divided by their mean.
+"""
 
 PHASES = 4
 """K_φ, the number of phases: PRE-R, R, ST, T-wave."""
 
 
 class MspsConfig(RhythmThresholds, ObjectiveConfig):
-    """Multi-scale physiological supervision (§subsec:multiscale-sca)."""
+    """Settings of multi-scale physiological supervision (§subsec:multiscale-sca)."""
 
     captions = {
         "alt": "alternation of RR intervals",
@@ -125,7 +131,7 @@ def patch_position_losses(out_BTK: Tensor, phase_BT: Tensor, real_BT: Tensor) ->
     """Return L_seq and L_phase, the losses of a patch's position in the sequence and in its beat.
 
     Args:
-        out_BTK: logits of K_p sequence buckets, then of K_φ phases.
+        out_BTK: logits of the K_p sections of the sequence, then of the K_φ phases.
         phase_BT: phases. Patches with −1 don't count in L_phase.
         real_BT: bool. Patches with padding don't count in either loss.
     """

@@ -1,8 +1,8 @@
-"""Interface of objectives: settings, heads, requested views and named losses.
+"""Interface of training objectives.
 
-An objective needs a subclass of `ObjectiveConfig`, which declares every value with its source, and a subclass
-of `Objective`. Both are in the same file, in this folder or in another package. For a minimal example, see
-docs/extending.md.
+An objective needs two classes. A subclass of `ObjectiveConfig` declares its settings, each with its source. A
+subclass of `Objective` contains its heads and computes its losses. Both are in the same file, in this folder
+or in another package. For a minimal example, see docs/extending.md.
 """
 
 from abc import ABC, abstractmethod
@@ -24,14 +24,17 @@ from marecg.objectives.views import Views
 from marecg.settings import Settings, chosen, paper
 
 Part = Literal["pool", "to_concepts"]
-"""Parts of the model that only some objectives use: the pool for h_rhythm, and W_sca."""
+"""Parts of the model that only some objectives use.
+
+`pool` computes h_rhythm, the embedding of a record. `to_concepts` maps h_rhythm to the concept space.
+"""
 
 Losses = dict[str, tuple[float, Tensor]]
-"""Losses of an objective, by their names in `captions`. Each is a weight and an unweighted scalar."""
+"""Losses of an objective, by their names in `captions`. Each value is a weight and an unweighted loss."""
 
 
 class Parts(NamedTuple):
-    """What an objective needs to build its heads.
+    """Inputs from which an objective builds its heads.
 
     Attributes:
         shape: settings of the encoder.
@@ -47,7 +50,7 @@ class Parts(NamedTuple):
 
 
 class ObjectiveConfig(Settings):
-    """Settings of an objective, such as its coefficient in eq. total-loss and the coefficient's ramp.
+    """Settings of an objective, such as its coefficient in the total loss (eq. total-loss).
 
     Attributes:
         captions: description of each loss by the loss's name. The names are columns of metrics.csv.
@@ -71,11 +74,11 @@ class ObjectiveConfig(Settings):
         return self.objective(self, parts)
 
     def flops(self, shape: ModelConfig, window_patches: int) -> Flops:
-        """Return the cost per record that this objective adds to the masked pass. Heads aren't counted."""
+        """Return the operations per record that this objective adds to the masked pass, without its heads."""
         return Flops(0, 0)
 
     def share(self, epoch: float) -> float:
-        """Return the coefficient at an epoch on its linear ramp (§sec:values: E_ramp)."""
+        """Return the objective's coefficient at an epoch. It rises linearly over `ramp_epochs`."""
         return self.weight * ramp(epoch, self.ramp_epochs)
 
 
@@ -101,7 +104,7 @@ class Objective(nn.Module, ABC):
 
     @abstractmethod
     def losses(self, views: Views) -> Losses:
-        """Return each loss and its weight, by the name in `captions`."""
+        """Return the weight and the value of each loss, by the loss's name in `captions`."""
 
     def forward(self, views: Views) -> Losses:
         """Return `losses(views)`. PyTorch calls this method."""
@@ -119,21 +122,21 @@ class Objective(nn.Module, ABC):
 
 
 def weighted_sum(losses: Losses) -> Tensor:
-    """Return an objective's term of L, not yet multiplied by its coefficient (eq. total-loss)."""
+    """Return the weighted sum of an objective's losses, not yet multiplied by the objective's coefficient."""
     first, *further = (weight * value for weight, value in losses.values())
     return sum(further, start=first)
 
 
 def ramp(epoch: float, ramp_epochs: float) -> float:
-    """Return the coefficient's ramp from 0 to 1 over `ramp_epochs` (§sec:values: E_ramp).
+    """Return the factor of a coefficient at an epoch, which rises linearly from 0 to 1 over `ramp_epochs`.
 
-    The ramp is 1 if `ramp_epochs` is 0.
+    The factor is always 1 if `ramp_epochs` is 0.
     """
     return min(1.0, epoch / ramp_epochs) if ramp_epochs else 1.0
 
 
 class NarrowConfig(ObjectiveConfig):
-    """Settings of an objective with a narrow transformer."""
+    """Settings of an objective whose head is a transformer narrower than the encoder."""
 
     width: int = chosen(384, "half the encoder's width, as in MAE and I-JEPA", gt=0)
     depth: int = chosen(4, "as in ST-MEM; I-JEPA uses 6 to 12", gt=0)
@@ -152,5 +155,5 @@ class NarrowConfig(ObjectiveConfig):
         )
 
     def flops(self, shape: ModelConfig, window_patches: int) -> Flops:
-        """Return the cost of the trained transformer."""
+        """Return the operations per record of the trained transformer."""
         return Flops(encoder_flops(shape.model_copy(update={"width": self.width, "depth": self.depth})), 0)

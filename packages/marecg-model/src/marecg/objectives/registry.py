@@ -13,7 +13,7 @@ GROUP = "marecg.objectives"
 
 
 class NotInstalled(ObjectiveConfig):
-    """Settings of an objective that isn't installed. A run with it can be shown, but not trained."""
+    """Settings of an objective that isn't installed. A run with it can be displayed, but not trained."""
 
     model_config = ConfigDict(frozen=True, extra="allow")
 

@@ -13,7 +13,7 @@ from marecg.settings import paper
 
 
 class ViewConfig(ObjectiveConfig):
-    """View contrast (§subsec:auxiliary)."""
+    """Settings of view contrast (§subsec:auxiliary)."""
 
     captions = {"view": "contrast of the two views of a record"}
 
@@ -25,14 +25,14 @@ class ViewConfig(ObjectiveConfig):
     )
 
     def flops(self, shape: ModelConfig, window_patches: int) -> Flops:
-        """Return the cost of the second view's pass."""
+        """Return the operations per record of encoding the second view."""
         return Flops(encoder_flops(shape), 0)
 
 
 class View(Objective, of=ViewConfig):
     """Objective that contrasts the masked view of a record with an augmented, unmasked view.
 
-    The records of all ranks serve as negatives.
+    The records of all processes of the run serve as negatives.
     """
 
     reaches = frozenset({"pool"})

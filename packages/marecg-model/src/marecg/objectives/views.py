@@ -1,4 +1,8 @@
-"""Encoder passes over one batch, computed on first use and shared by all objectives.
+"""Encoder passes over a batch, computed on first use and shared by all objectives.
+
+In a masked pass, the set M of (lead, patch) pairs is hidden from the encoder. A clean pass hides no pairs.
+The symbols are H, the encoder's output with a vector per patch and lead; H̄, its mean over leads; h_rhythm,
+the embedding of a record; and q, the predicted distribution over concepts.
 
 Shapes: B batch, C leads, L samples, T context patches, S patches of the record window, P samples per patch,
 D width, K concept width (d_c), N concepts.
@@ -27,7 +31,7 @@ Augmentation = Literal["unconstrained", "rhythm-safe", "denoised"]
 
 
 class MaskingConfig(Settings):
-    """Settings of the masked pass: which (lead, patch) pairs are hidden from the encoder (index set M)."""
+    """Settings of the masked pass: how the hidden (lead, patch) pairs M are drawn."""
 
     ratio: float = chosen(0.5, "r; HeartLang 0.5, ST-MEM 0.75, MAR 0.7–1", ge=0, lt=1)
     block_patches: int = chosen(
@@ -46,7 +50,7 @@ class CleanConfig(Settings):
 
 
 class RegulariserConfig(Settings):
-    """Settings of lead masking and latent dropout (Table component-ablation)."""
+    """Settings of two regularisers: hiding whole leads, and dropout on H (Table component-ablation)."""
 
     p_lead: float = paper(0.25, "§sec:values: a lead is hidden from the encoder", ge=0, lt=1)
     p_drop: float = paper(0.1, "§sec:values: latent dropout", ge=0, lt=1)
@@ -73,12 +77,12 @@ class Pass:
     """Encoder pass over the batch, with its pooled embeddings.
 
     Attributes:
-        x_BSCP: patches of the whole window after RevIN. The patches of the context come first.
+        x_BSCP: patches of the whole window, normalised per lead. The patches of the context come first.
         real_BS: mask of patches without padding.
         hidden_BSC: mask of padding and absent leads.
-        masked_BTC: the index set M, which is empty in a clean pass.
+        masked_BTC: mask of the pairs in M. No pair is marked in a clean pass.
         h_BTCD: H of the context.
-        encoded: every H with gradients: H of the context, and the results of `part`.
+        encoded: H of the context and all results of `part`, with gradients.
         supervision: labels, targets and physiology for the part of each record that this pass encodes.
     """
 
@@ -115,18 +119,18 @@ class Pass:
 
     @cached_property
     def concept_BK(self) -> Tensor:
-        """Record embeddings in the concept space, W_sca h_rhythm, not yet normalised."""
+        """Record embeddings in the concept space, not yet normalised: a linear map of h_rhythm."""
         return self._model.to_concepts(self.rhythm_BD)  # type: ignore[no-any-return]
 
     def pooled(self, h_BTCD: Tensor, real_BT: Tensor) -> Tensor:
-        """Return h_rhythm [B, D], pooled from H. Patches are ignored if `real_BT` is False."""
+        """Return h_rhythm, [B, D], pooled from H. Patches for which `real_BT` is False are ignored."""
         return self._model.pool(h_BTCD, real_BT)  # type: ignore[no-any-return]
 
     def part(self, start: int, stop: int) -> Tensor:
         """Encode the patches `start` to `stop` as separate records, [B, stop − start, C, D].
 
-        Each part is scaled by its own statistics. Scaling by the whole record would leak information from one
-        half into the other.
+        Each part is normalised by its own mean and standard deviation. The statistics of the whole record
+        would leak information from one part into another.
         """
         x_BSCP, real_BS, *_ = self._signal
         cut = self._signal._replace(x_BSCP=x_BSCP[:, start:stop], real_BS=real_BS[:, start:stop])
@@ -137,12 +141,14 @@ class Pass:
 
     @torch.no_grad()
     def by(self, tokens: nn.Module, encoder: nn.Module) -> Tensor:
-        """Return H of this pass's unmasked signal from another token embedding and encoder, [B, T, C, D]."""
+        """Encode this pass's signal without a mask by another token embedding and encoder, [B, T, C, D]."""
         return _clean_h(self._signal, self.h_BTCD.shape[1], tokens, encoder)
 
 
 class Views:
-    """Encoder passes over a micro-batch. The order of random draws follows the order of the objectives.
+    """Encoder passes over a micro-batch.
+
+    Random numbers are drawn when a pass is first used. They thus depend on the order of the objectives.
 
     Args:
         model: model that is trained.
@@ -150,8 +156,8 @@ class Views:
         masking: settings of the masked pass.
         clean: settings of the unmasked pass.
         regulariser: settings for hiding leads and dropping entries of H, in every pass. None turns both off.
-        generator: source of all random draws of this micro-batch. Draws are copied to the batch's device.
-        all_ranks: function that gathers a tensor [B, K] from all ranks, with gradients.
+        generator: source of all random numbers of this micro-batch. They are copied to the batch's device.
+        all_ranks: function that gathers a tensor [B, K] from all processes of the run, with gradients.
 
     Attributes:
         logits_BN: logits of q, used to monitor the run. None until an objective sets them.
@@ -192,7 +198,7 @@ class Views:
 
     @property
     def supervised(self) -> Pass:
-        """Pass that codes and physiology supervise: clean if `clean.supervised` is True, otherwise masked."""
+        """Pass that losses with labels use: the clean pass if `clean.supervised` is True, else the masked."""
         return self.clean(self.cleaning.augmentation) if self.cleaning.supervised else self.masked
 
     def clean(self, augmentation: Augmentation | Augment | None = None, number: int = 0) -> Pass:
@@ -202,7 +208,7 @@ class Views:
 
         Args:
             augmentation: name or function. No augmentation if None.
-            number: number of the pass. Another number draws a new crop and a new augmentation.
+            number: number of the pass. For another number, crop and augmentation are drawn anew.
         """
         if (augmentation, number) not in self._clean:
             self._clean[augmentation, number] = self._cleanly(augmentation)
@@ -217,12 +223,12 @@ class Views:
 
     @torch.no_grad()
     def slow(self, tokens: nn.Module, encoder: nn.Module) -> Tensor:
-        """Return H of the unmasked context from another token embedding and encoder, [B, T, C, D]."""
+        """Encode the unmasked context by another token embedding and encoder, and return H, [B, T, C, D]."""
         return _clean_h(self.signal, self.model.config.context_patches, tokens, encoder)
 
     @property
     def encoded(self) -> list[Tensor]:
-        """Every H with gradients from the passes so far."""
+        """All H with gradients that the passes have computed so far."""
         return [h_BTCD for encoder_pass in self._passes for h_BTCD in encoder_pass.encoded]
 
     @cached_property
