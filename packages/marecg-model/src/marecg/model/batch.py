@@ -1,4 +1,4 @@
-"""Batch of a training step: signals and their supervision.
+"""Batch of a training step: signals and their supervision, the values that losses compare predictions with.
 
 Shapes: B batch, C leads, L samples, N concepts, K maximum number of beats in a record, T patches.
 """
@@ -19,7 +19,7 @@ class SoftTargets(Settings):
     """Settings of soft targets (eq. gscl-target).
 
     Attributes:
-        sigma: width of the targets on the graph.
+        sigma: how far a target spreads on the concept graph from the record's leaf concept.
         rule: rule that chooses the leaf around which the target is centred, if a record has several leaves.
     """
 
@@ -31,11 +31,11 @@ class Supervision(NamedTuple):
     """Labels, soft targets and physiology of a batch. The first axis is the record.
 
     Attributes:
-        y_BN: bool, active leaves.
-        target_BN: float32, soft targets t. All zero if a record has no leaf.
-        rpeaks_BK: int64 sample indices, padded with −1.
+        y_BN: bool, active leaves: the leaf concepts of each record's codes.
+        target_BN: float32, soft targets: a distribution over concepts. All zero if a record has no leaf.
+        rpeaks_BK: int64 sample indices of the R-peaks, padded with −1.
         mean_rr_B, rr_cv_B, rate_B, alternates_B, phase_BT: see `marecg.model.physiology`.
-        root_BN: bool, roots of the record's families. They may be known even if no leaf is known.
+        root_BN: bool, root concepts above each record's concepts. They may be known even if no leaf is known.
     """
 
     y_BN: Tensor
@@ -53,11 +53,14 @@ class Supervision(NamedTuple):
         return type(self)(*(value[rows_B] for value in self))
 
     def of_patches(self, patches: int) -> Self:
-        """Return the supervision of the first patches of each record."""
+        """Return the supervision of the first `patches` patches of each record."""
         return self._replace(phase_BT=self.phase_BT[:, :patches])
 
     def later(self, start_B: Tensor, model: ModelConfig) -> Self:
-        """Return the supervision of a context that begins at patch `start_B` of each record."""
+        """Return the supervision of the context that begins at patch `start_B` of each record.
+
+        The context is the part of a record that the encoder reads.
+        """
         patch_BT = start_B[:, None] + torch.arange(model.context_patches, device=start_B.device)
         shifted_BK = self.rpeaks_BK - start_B[:, None] * model.stride
         return self._replace(
@@ -72,7 +75,7 @@ class Supervision(NamedTuple):
 
 
 class Batch(NamedTuple):
-    """Micro-batch of one rank.
+    """Micro-batch of one process of the run.
 
     Attributes:
         number: k, the number of the micro-batch.

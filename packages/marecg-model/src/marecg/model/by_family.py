@@ -1,7 +1,8 @@
 """Family scores for leaf concepts without training records.
 
-The score of such a leaf is a guess. In some families, the sum of q over the family ranks records better than
-q of the leaf. A model's `untaught_by_family` lists these families.
+A family is a root concept with all concepts below it. q is the distribution over concepts that the model
+predicts for a record. If no training record had a leaf, q of the leaf is a guess. In some families, the sum
+of q over the family then ranks records better. A model's `untaught_by_family` lists these families.
 
 Shapes: B records, N concepts.
 """

@@ -1,5 +1,7 @@
 """An encoder with a linear head, as a PyTorch module that can be trained, saved and loaded.
 
+The head's input is a readout of the encoder, a vector of features per record (`marecg.model.readout`).
+
 Shapes: B batch, M records, C leads, L samples, K classes, W values of the readout.
 """
 
@@ -64,7 +66,7 @@ class Classifier(nn.Module):
         return self.read(self._read_out(self.model.of_windows(x_BCL, n_valid_B, absent_BC)))
 
     def read(self, x_BW: Tensor) -> Tensor:
-        """Return the logits [B, K] of readouts."""
+        """Return the logits, [B, K], of records whose readouts are given."""
         standardised_BW = (x_BW - self.mean_W) / self.scale_W
         return self.head(standardised_BW.to(self.head.weight.dtype))  # type: ignore[no-any-return]
 

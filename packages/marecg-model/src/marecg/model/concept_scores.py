@@ -1,9 +1,11 @@
 """Concept scores of a model, which combine its prototypes with a ridge regression.
 
-The prototypes read h_rhythm, which lacks some information, such as the regularity of the beats. The ridge
-regression reads the beat readout, which has this information. A concept score is the mean of the prototypes'
-score and the ridge score, both on the same scale. `marecg.use.fit_concept_scores` fits the regression on the
-codes of the model's training records, and writes it into the model's folder.
+The prototypes' score of a concept is log q, where q is the softmax of the similarities between the record's
+embedding h_rhythm and all prototypes. h_rhythm lacks some information, such as the regularity of the beats.
+The beat readout, a longer vector of features, has this information (`marecg.model.readout`). A ridge
+regression computes a second score from it. A concept score is the mean of both scores, on the same scale.
+`marecg.use.fit_concept_scores` fits the regression on the codes of the model's training records, and writes
+it into the model's folder.
 
 Shapes: M records, T records on which the regression was fitted, N concepts, V values of the beat readout.
 """
@@ -43,8 +45,10 @@ class ConceptScores:
         weight_NV: weights of the values of the beat readout.
         bias_N: intercepts.
         log_q_TN: the prototypes' scores of the training records, log q.
-        ridge_TN: the ridge scores of the training records. Each score comes from a fit without the record.
-        taught_N: number of training records with each leaf. For a root, any leaf of its family counts.
+        ridge_TN: the ridge scores of the training records. Each score comes from a regression that was fitted
+            without the record.
+        taught_N: number of training records with each leaf concept. For a root concept, number of records
+            with any leaf below it.
     """
 
     weights: str
@@ -81,11 +85,12 @@ class ConceptScores:
         leaves: Sequence[int],
         families: Sequence[int],
     ) -> Floats:
-        """Return the scores of a class, [M], on the scale of log q.
+        """Return the scores of a class, which may comprise several concepts, [M], on the scale of log q.
 
-        The prototypes' score is the logarithm of the sum of q. The ridge score is the sum over the leaves
-        that have training records. If no leaf has training records, it is the score of the first leaf's
-        family. If the family has no training records either, only the prototypes' score is used.
+        The prototypes' score is the logarithm of the sum of q over the class. The ridge score is the sum over
+        the leaves that have training records. If no leaf has training records, it is the score of the root
+        concept above the first leaf. If the root has no training records either, only the prototypes' score
+        is used.
 
         Args:
             log_q_MN: log q of the records.

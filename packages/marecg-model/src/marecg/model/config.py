@@ -8,7 +8,7 @@ from marecg.errors import ConfigError
 from marecg.settings import Settings, chosen, paper
 
 WINDOW = 4700
-"""L in samples: the context and the trailing T_pred patches."""
+"""Number of samples of a record window: the encoder's context and the patches that the decoder predicts."""
 
 
 class ModelConfig(Settings):

@@ -15,8 +15,8 @@ class Flops(NamedTuple):
     """Operations of a forward pass.
 
     Attributes:
-        learning: operations of trained modules, which also run backward.
-        following: operations of slow copies, which only run forward.
+        learning: operations of trained modules, for which a backward pass is also needed.
+        following: operations of slow copies of trained modules, which need no backward pass.
     """
 
     learning: int
@@ -24,10 +24,11 @@ class Flops(NamedTuple):
 
 
 def block_flops_per_token(config: ModelConfig, patches: int) -> int:
-    """Return the operations of a block per token: 2·16d² + 4(C+T)d if the MLP ratio is 4.
+    """Return the operations of a block of the encoder per token.
 
-    Each of the two attentions has four d×d maps, and the MLP has two d×4d maps. Scores and mixing cost 2·n·d
-    each along an axis of n tokens.
+    With width d, C leads, T patches and an MLP ratio of 4, these are 2·16d² + 4(C+T)d. Each of the two
+    attention layers has four d×d maps, and the MLP has two d×4d maps. In attention along n tokens, the scores
+    and the weighted mean of the values cost 2·n·d each.
     """
     width = config.width
     maps = 2 * (4 + 4 + 2 * config.mlp_ratio) * width**2
@@ -36,13 +37,16 @@ def block_flops_per_token(config: ModelConfig, patches: int) -> int:
 
 
 def encoder_flops(config: ModelConfig, patches: int | None = None) -> int:
-    """Return the operations of the encoder for a record. `patches` is the context's number if None."""
+    """Return the operations of the encoder for a record of `patches` patches. A full context if None."""
     patches = patches or config.context_patches
     return config.depth * len(LEADS) * patches * block_flops_per_token(config, patches)
 
 
 def decoder_flops(width: int, depth: int, mlp_ratio: int, patches: int) -> int:
-    """Return the operations of the causal decoder for a record. Causal attention costs half."""
+    """Return the operations of the causal decoder for a record.
+
+    Causal attention costs half of full attention.
+    """
     maps = 2 * (4 + 2 * mlp_ratio) * width**2
     return depth * len(LEADS) * patches * (maps + 2 * patches * width)
 
@@ -50,8 +54,9 @@ def decoder_flops(width: int, depth: int, mlp_ratio: int, patches: int) -> int:
 def step_flops(shape: ModelConfig, beyond: Iterable[Flops]) -> int:
     """Return the operations for a record in a training step. A backward pass counts as two forward passes.
 
-    Every recipe has a masked pass. Heads and recomputation by activation checkpointing don't count. Heads
-    need less than a thousandth of the encoder's operations.
+    Every recipe encodes the masked record; this is the masked pass. Heads don't count, because they need less
+    than a thousandth of the encoder's operations. Recomputation by activation checkpointing doesn't count
+    either.
 
     Args:
         shape: settings of the encoder.

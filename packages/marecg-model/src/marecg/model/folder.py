@@ -42,8 +42,9 @@ class Description(Settings):
     Attributes:
         format: version of the format.
         leads: leads in the encoder's order.
-        ontology: SHA-256 of the concept enumeration, which is the order of the prototypes.
-        bundle: SHA-256 of the content of ontology.json, including labels and routing.
+        ontology: SHA-256 of the concept enumeration, the numbered list of concepts. The prototypes have the
+            same order.
+        bundle: SHA-256 of the content of ontology.json, including labels and the concepts of each code.
         weights: SHA-256 of model.safetensors. None in models of older versions.
         model: settings of the encoder.
         provenance: how the model was trained. None if not recorded.
@@ -110,7 +111,7 @@ def _refuse_impossible(config: ModelConfig, folder: Path) -> None:
 
 
 def write_tensors(path: Path, tensors: Mapping[str, Tensor]) -> str:
-    """Write tensors in float32, and return the SHA-256 hash of the file, for `tensors_of`."""
+    """Write tensors in float32, and return the SHA-256 hash of the file. `tensors_of` can check this hash."""
     content = save({name: tensor.float().contiguous() for name, tensor in tensors.items()})
     path.write_bytes(content)  # `save_file` would make it readable only by its owner
     return hashlib.sha256(content).hexdigest()
@@ -125,7 +126,7 @@ def tensors_of(
         path: file.
         like: expected tensors, whose names and shapes the file must have.
         sha256: expected hash of the file. Not checked if None.
-        remedy: remedy, for the message.
+        remedy: remedy that the error message states if the file is missing or damaged.
 
     Raises:
         CheckpointError: If the file is missing or damaged, has other tensors, or a value isn't finite.
@@ -170,7 +171,7 @@ def refuse_non_finite(tensors: Mapping[str, Tensor], where: Path) -> None:
 
 
 def refuse_another(expected: Ontology, actual: Ontology, folder: Path) -> None:
-    """Raise `CheckpointError` if a folder's ontology has another enumeration than expected."""
+    """Raise `CheckpointError` if the concepts of a folder's ontology, or their order, aren't as expected."""
     if actual.sha256 != expected.sha256:
         problem = f"has another enumeration: {in_short(expected.difference(actual))}"
         remedy = "Use the ontology that the model was trained with"

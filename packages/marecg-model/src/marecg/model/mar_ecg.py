@@ -1,5 +1,9 @@
 """The model: a class with the paper's encoder, which encodes single windows or whole records.
 
+The encoder's output H has a vector per patch and lead. H̄ is its mean over leads, and h_rhythm is the
+embedding of a record. A readout is a longer vector of features per record, made of blocks
+(`marecg.model.readout`).
+
 Shapes: B batch, C leads, L samples, T patches, P samples per patch, D width, M bands of the modulation
 spectrum, W values of the wide readout, V values of any block, J patches of a beat, N concepts, K concept
 width (d_c) or input leads, X leads of all records, U windows of all records.
@@ -95,8 +99,9 @@ class MarEcg(nn.Module, ModelHubMixin):
     ) -> Features:
         """Encode whole records with gradients, and return the features of `marecg.embed` as tensors.
 
-        A record longer than the context is read in windows, each at `config.phases` offsets. The features of
-        the windows are averaged. A shorter record is padded, and the padding is hidden from the encoder.
+        A record longer than the encoder's context is read in windows. Each window is read `config.phases`
+        times, shifted by a fraction of the patch stride each time. The features of all windows are averaged.
+        A shorter record is padded, and the padding is hidden from the encoder.
 
         Args:
             x: [B, C, L] in mV at `config.fs`; see `resample`. L is at least one patch.
@@ -105,8 +110,8 @@ class MarEcg(nn.Module, ModelHubMixin):
             leads: names of the C leads, in any order; case doesn't matter. All other leads are hidden.
 
         Returns:
-            `rhythm` [B, D], `patch` (H̄) [B, T, D] and the blocks of the wide readout, which `wide` [B, W]
-            concatenates. H̄ is zero after a record's last patch.
+            `rhythm` is h_rhythm, [B, D], and `patch` is H̄, [B, T, D]. `wide` is the wide readout, [B, W],
+            whose blocks are also separate fields. H̄ is zero after a record's last patch.
 
         Raises:
             UsageError: If x has another type or shape, a lead is unknown, or a record lacks a full patch.
@@ -213,11 +218,13 @@ class MarEcg(nn.Module, ModelHubMixin):
             x_BCL: signals in mV. L is from one patch to `config.positions` patches.
             n_valid_B: samples of each window before its padding.
             absent_BC: bool, leads to hide. Leads that are zero throughout are always hidden.
-            beats_BJT: number of beats whose j-th patch is patch t of the window.
-            every_part: whether to also return the blocks of P, ST and T, and the heights of all parts.
+            beats_BJT: for each part j of a beat (`readout.BEAT`) and each patch t of the window, the number
+                of beats whose part j is patch t.
+            every_part: whether to also return the blocks of P, ST and T, and the amplitudes of all parts.
 
         Returns:
-            H̄ and the blocks of the wide readout. With `beats_BJT`, also the blocks of the beat readout.
+            H̄ and the blocks of the wide readout. If `beats_BJT` is given, also the blocks of the beat
+            readout.
         """
         absent_BC = silent_leads(x_BCL, absent_BC)
         h_BTCD, real_BT, scale = self._encode(x_BCL, n_valid_B, absent_BC)
@@ -234,7 +241,7 @@ class MarEcg(nn.Module, ModelHubMixin):
         return Features.of(lead_mean(h_BTCD), blocks)
 
     def attention(self, x_BCL: Tensor, n_valid_B: Tensor, absent_BC: Tensor | None = None) -> Tensor:
-        """Return each token's weight in h_rhythm's pool, averaged over queries, [B, T, C].
+        """Return the attention weight of each token in h_rhythm, averaged over the pool's queries, [B, T, C].
 
         The weights of a record sum to 1.
 
@@ -261,7 +268,7 @@ class MarEcg(nn.Module, ModelHubMixin):
         return modulation_spectrum(present_BCL, n_valid_B, self.config.fs)
 
     def concept_logits(self, rhythm_BD: Tensor) -> Tensor:
-        """Return the logits of q over the N concepts (eq. gscl-pred), [B, N].
+        """Return the logits of q, the predicted distribution over the N concepts (eq. gscl-pred), [B, N].
 
         Args:
             rhythm_BD: h_rhythm of B records.
@@ -347,8 +354,8 @@ class MarEcg(nn.Module, ModelHubMixin):
         Args:
             pretrained_model_name_or_path: folder written by `save_pretrained`, run folder, or id
                 (owner/name) of a repository on the Hugging Face hub. Local models never contact the hub.
-            ontology: expected ontology. A model with another enumeration of concepts is refused. Not checked
-                if None.
+            ontology: expected ontology. A model with other concepts, or another order of concepts, is
+                refused. Not checked if None.
             force_download: download the files even if they are in the cache.
             token: access token for a private repository. The token of `hf auth login` if None.
             cache_dir: folder for downloads.
@@ -359,9 +366,9 @@ class MarEcg(nn.Module, ModelHubMixin):
 
         Raises:
             UsageError: If the device isn't available.
-            CheckpointError: If a file is missing or damaged, the leads have another order, the enumeration
-                differs, or the download fails. Also if a tensor is missing, extra or not finite, or has
-                another shape or type.
+            CheckpointError: If a file is missing or damaged, the leads or concepts have another order, or the
+                download fails. Also if a tensor is missing, extra or not finite, or has another shape or
+                type.
         """
         target = named_device(device)
         folder = folder_named(
@@ -377,7 +384,7 @@ class MarEcg(nn.Module, ModelHubMixin):
 
     @property
     def id2label(self) -> dict[int, str]:
-        """Labels of the concepts by number, in the order of the shares returned by `predict`."""
+        """Label of each concept by its number, which is the concept's position in the model's predictions."""
         return {node.index: node.label for node in self.ontology.nodes}
 
     def _checked(self, n_valid: Tensor, length: int) -> Tensor:

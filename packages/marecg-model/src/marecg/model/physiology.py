@@ -1,6 +1,7 @@
-"""Targets of multi-scale physiological supervision, computed from R-peaks (§MSPS).
+"""Targets of multi-scale physiological supervision (MSPS): rhythm statistics, and the phase of each patch.
 
-They are computed once per corpus from the stored R-peaks, not in every training step.
+The phase is the position of a patch in its beat. The targets are computed once per corpus from the stored
+R-peaks, not in every training step.
 
 Shapes: M records, T patches, G records with the same number of beats, K beats, J intervals between beats.
 """
@@ -21,7 +22,7 @@ TOGETHER = 1024
 
 
 class Rate(IntEnum):
-    """Heart-rate buckets. A record with NONE has no readable rhythm, and doesn't count in the loss."""
+    """Heart-rate classes. A record with NONE has no readable rhythm, and doesn't count in the loss."""
 
     BRADY = 0
     NORMAL = 1
@@ -40,7 +41,7 @@ class Phase(IntEnum):
 
 
 class RhythmThresholds(Settings):
-    """Thresholds for heart-rate buckets, alternation and phases (§subsec:multiscale-sca)."""
+    """Thresholds for heart-rate classes, alternating RR intervals and phases (§subsec:multiscale-sca)."""
 
     brady_bpm: float = paper(60, "§sec:values: θ_brady", gt=0)
     tachy_bpm: float = paper(100, "§sec:values: θ_tachy", gt=0)
@@ -72,7 +73,8 @@ def physiology(
 ) -> Physiology:
     """Compute the targets of records from their R-peaks in the encoder's context.
 
-    Records with the same number of beats are processed together. A corpus has few different numbers.
+    Records with the same number of beats are processed together, because a corpus has few different numbers
+    of beats.
 
     Args:
         rpeaks: sample indices of each record's R-peaks, at `model.fs`.
@@ -105,9 +107,9 @@ def physiology(
 def alternates(rr_GJ: NDArray[np.int64], theta: float, cycles: int) -> NDArray[np.bool_]:
     """Return whether RR intervals alternate in twos (bigeminy) or threes (trigeminy) for `cycles` cycles.
 
-    A cycle must contain an interval that is shorter than the mean by more than `theta` of the mean, and an
-    interval that is longer by as much. Each interval must differ by less than `theta` from the corresponding
-    interval in the previous cycle.
+    A cycle is a group of two or three consecutive intervals. It must contain an interval that is shorter than
+    the mean by more than `theta` times the mean, and an interval that is longer by as much. Each interval
+    must differ by less than `theta` times the mean from the corresponding interval in the previous cycle.
     """
     deviation_GJ = rr_GJ / rr_GJ.mean(axis=1, keepdims=True) - 1
     alternates_G = np.zeros(len(rr_GJ), bool)
@@ -124,9 +126,9 @@ def alternates(rr_GJ: NDArray[np.int64], theta: float, cycles: int) -> NDArray[n
 def phases(centres_T: NDArray[np.int64], peaks_GK: NDArray[np.int64], delta_r: int) -> NDArray[np.int8]:
     """Return the phase of each patch by its centre's distance Δ from the nearest R-peak, int8 [G, T].
 
-    The phase is R if |Δ| ≤ δ_R, and otherwise PRE-R if Δ < 0. After the peak, the phase is ST up to a third
-    of the mean RR interval, and T-wave up to half of it. Patches that are farther than half an interval from
-    any peak are MASKED.
+    The phase is R if |Δ| is at most `delta_r`, and otherwise PRE-R if Δ < 0. After the peak, the phase is ST
+    up to a third of the mean RR interval, and T-wave up to half of the mean RR interval. Patches that are
+    farther than half of the mean RR interval from any peak are MASKED.
     """
     mean_rr_G1 = np.diff(peaks_GK).mean(axis=1, keepdims=True)
     centres_T, peaks_KG1 = centres_T.astype(np.int32), peaks_GK.T.astype(np.int32)[..., None]

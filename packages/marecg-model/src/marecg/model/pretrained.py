@@ -32,7 +32,10 @@ INSTEAD = dict.fromkeys(
     ("num_classes", "num_labels", "n_classes", "n_outputs"), "Use model.classifier(n_classes) to add a head"
 ) | dict.fromkeys(("device_map", "map_location"), "Use device='cuda'")
 INSTEAD |= dict.fromkeys(("dtype", "torch_dtype"), "Use model.half() or model.bfloat16()")
-"""Remedies for arguments of other libraries, by argument."""
+"""Remedies for arguments that `from_pretrained` has in other libraries, but not here, by argument.
+
+If a user passes such an argument, the error states the remedy.
+"""
 
 
 def write(model: "MarEcg", folder: Path) -> None:
@@ -71,11 +74,11 @@ def load(model_class: type[Model], folder: Path, ontology: Ontology | None = Non
 
 
 def folder_named(name: str | Path, unknown: Mapping[str, Any], **how: Any) -> Path:
-    """Check that there are no unknown arguments, and return the folder of a model as `folder_of` does.
+    """Return the folder of a model as `folder_of` does, after refusing unknown arguments.
 
     Args:
         name: as for `folder_of`.
-        unknown: keyword arguments that `from_pretrained` doesn't have, but other libraries may have.
+        unknown: keyword arguments that a user passed to `from_pretrained`, but that it doesn't have.
         how: as for `folder_of`.
 
     Raises:

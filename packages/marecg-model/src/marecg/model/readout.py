@@ -1,9 +1,11 @@
-"""Readouts of H for linear probes: the wide readout, the beat readout and the full readout.
+"""Readouts, vectors of features per record: the rhythm, wide, beat and full readout. Linear probes read them.
 
-h_rhythm (eq. rhythm-pool) loses three kinds of information. It doesn't separate the leads, RevIN has removed
-their amplitudes, and no token shows how regular the beats are. The wide readout keeps more. It contains
-statistics of H over time, the mean of H per lead, and the scale that RevIN divided by. If
-`ModelConfig.modulation` is True, it also contains the modulation spectrum.
+The encoder's output H has a vector per patch and lead, and H̄ is its mean over leads. The rhythm readout is
+h_rhythm (eq. rhythm-pool), the embedding of a record. h_rhythm loses three kinds of information. It doesn't
+separate the leads, normalisation (RevIN) has removed their amplitudes, and no token shows how regular the
+beats are. The wide readout keeps more. It contains statistics of H̄ over time, the mean of H per lead, and
+the standard deviation of each lead, which RevIN removed. If `ModelConfig.modulation` is True, it also
+contains the modulation spectrum, which shows the rate and regularity of the beats (`marecg.nn.modulation`).
 
 A mean over all patches blurs the parts of a beat. The beat readout therefore averages each part of the beat
 over all beats. The QRS patch begins 80 ms before the R-peak and contains the whole QRS. The patches around it
@@ -43,9 +45,9 @@ QRS = 1
 OTHERS = {"p": 0, "st": 2, "t": 3}
 """Indices of the other patches in `BEAT`, by name."""
 HEIGHTS = 3
-"""Number H of heights: maximum, minimum and mean of a beat's part in a lead, in mV from the lead's mean."""
+"""Number H of heights of a beat's part in a lead: maximum, minimum and mean, in mV from the lead's mean."""
 LEAST_VARIANCE = 1e-12
-"""Smallest variance before the square root, so that the gradient stays finite."""
+"""Smallest variance of which the square root is taken. The gradient of √0 would be infinite."""
 
 
 class Block(NamedTuple):
@@ -211,7 +213,8 @@ def beat_blocks(h_BTCD: Tensor, beats_BJT: Tensor) -> dict[str, Tensor]:
 
     Args:
         h_BTCD: H.
-        beats_BJT: number of beats whose j-th patch is patch t of the window.
+        beats_BJT: for each part j of a beat (`BEAT`) and each patch t, the number of beats whose part j is
+            patch t.
     """
     beats_BJT = beats_BJT.to(h_BTCD.dtype)
     beat_BJD = beats_BJT @ lead_mean(h_BTCD)
