@@ -1,6 +1,7 @@
 """Count the outcomes of a preparation: records found, records kept, and records quarantined by reason.
 
-The classes have the keys of `report.json`.
+A quarantined record is left out of the corpus, for example because it is damaged. The fields of the classes
+are the keys of `report.json`.
 """
 
 from collections import Counter, defaultdict
@@ -40,7 +41,7 @@ class Quarantined(Frozen):
 
 
 class Unreached(Frozen):
-    """Code that maps to no concept, with its routing status and its number of records."""
+    """Code that maps to no concept, with the reason (its routing status) and its number of records."""
 
     code: str
     status: str
@@ -53,8 +54,8 @@ class CodeAccount(Frozen):
     Attributes:
         records_with_codes: Number of records that get a code from the table.
         records_without_row: Records that have no row in the table.
-        ids_without_record: Ids in the table that match no record.
-        reaching_nothing: Codes of matched records that map to no concept.
+        ids_without_record: Record ids in the table that match no record.
+        reaching_nothing: Codes or statements of matched records that lead to no concept.
     """
 
     records_with_codes: Count

@@ -1,7 +1,8 @@
 """Search a corpus for records, patients and signals of evaluation sets, and for damage (`marecg audit`).
 
-The paper never uses PTB-XL for pretraining (§Pretraining Corpus). The CinC Challenges distribute PTB-XL under
-other names, so the search also compares signals.
+An evaluation set is a collection of records on which models are tested, such as PTB-XL. A model mustn't be
+trained on these records. The CinC Challenges distribute PTB-XL under other names, so the search also compares
+signals.
 
 Shapes: B records of a block, C leads, L samples, K evaluation records, M corpus records,
 F features of a fingerprint, N concepts.
@@ -45,7 +46,7 @@ _BLOCK = 128
 
 
 class Overlap(Frozen):
-    """Overlap of the codes or leaves in a corpus and in an evaluation set.
+    """Overlap of the codes, or of the leaf concepts, in a corpus and in an evaluation set.
 
     Attributes:
         corpus: Number of codes or leaves in the corpus.
@@ -66,14 +67,14 @@ class Audit(Frozen):
     Attributes:
         records: Number of records in the corpus.
         evaluation_records: Number of readable records in the evaluation sources.
-        shared_ids: Pairs (corpus record, evaluation record) with the same identity.
+        shared_ids: Pairs (corpus record, evaluation record) that were published under the same name.
         shared_patients: Corpus records whose patient is in the evaluation sources.
-        same_dataset: Corpus records of PTB-XL or CPSC2018, if the evaluation sources contain records of that
-            dataset. The evaluation sources need not contain these records.
+        same_dataset: Corpus records of PTB-XL or CPSC2018, if the evaluation sources contain any record of
+            the same dataset, even if they don't contain the corpus record itself.
         identical: Pairs with bit-identical windows.
         similar: Pairs with correlated windows, and the correlation.
         codes: Overlap of the codes.
-        leaves: Overlap of the leaves to which the codes are routed.
+        leaves: Overlap of the leaf concepts to which the codes are mapped.
         leaking: All corpus records in any of the lists above.
     """
 
@@ -150,7 +151,7 @@ def audit(folder: str | Path, against: Sequence[str | Path], progress: Progress 
 
 
 def damaged_records(folder: str | Path) -> list[str]:
-    """Return the names of damaged records, as root and path.
+    """Return the names of damaged records: the name of the source folder, `/`, and the path in it.
 
     A record is damaged if its signal doesn't match its hash, or its labels don't match its codes. Raises
     `CorpusError` if the folder isn't a finished corpus, or if a file can't be read.
@@ -190,7 +191,7 @@ def _states(corpus: Corpus) -> dict[str, list[int]]:
 def _have_hashes(corpus: Corpus, progress: Progress = shown) -> NDArray[np.bool_]:
     """Return whether each signal matches its hash in the index, bool [M].
 
-    If all signals match, write the file `CHECKED`.
+    If all signals match, write the file `CHECKED`, so that the next check can be skipped.
     """
     states = _states(corpus)
     hashes = Texts[str](index.of(corpus.folder, ["signal_hash"])["signal_hash"])
@@ -261,7 +262,7 @@ def _pairs(
 
 
 def _leaves(codes: set[str], ontology: Ontology) -> set[str]:
-    """Return the abbreviations of the leaves to which codes are routed.
+    """Return the abbreviations of the leaf concepts to which codes are mapped.
 
     Leaves can be compared between collections. Codes can't, because SNOMED CT and SCP-ECG share no codes.
     """
@@ -282,7 +283,7 @@ def _similar(
 ) -> tuple[tuple[str, str, float], ...]:
     """Return the pairs of correlated windows with their correlation.
 
-    Such windows show the same recording, but one was filtered, rescaled or rounded.
+    Such windows show the same recording, but one of the copies was filtered, rescaled or rounded.
     """
     pairs: list[tuple[str, str, float]] = []
     blocks = range(0, len(corpus) if evaluated.names else 0, _BLOCK)

@@ -1,5 +1,7 @@
 """Resumable stream of batches. The records of micro-batch k depend only on the seed, k and the rank.
 
+The rank is the number of a process among the processes of a run.
+
 Shapes: B batch, M records of the corpus.
 """
 
@@ -22,8 +24,8 @@ class BatchStream:
     """Iterable over micro-batches. Its position can be saved in a checkpoint and restored.
 
     Each epoch has its own order of records. The epochs are concatenated and cut into global batches of
-    `world · batch_size` records. Rank r takes the r-th slice of a global batch. Without `draws_M`, an epoch
-    contains every record exactly once. All batches have the same size.
+    `world · batch_size` records. The process with rank r takes the r-th slice of a global batch. Without
+    `draws_M`, an epoch contains every record exactly once. All batches have the same size.
 
     Attributes:
         corpus: Corpus with M records.
@@ -33,7 +35,7 @@ class BatchStream:
         seed: Seed of the order.
         rank: Number of this process.
         world: Number of processes.
-        draws_M: Mean number of draws of each record in an epoch. 1 for all records if None.
+        draws_M: Expected number of times that each record is drawn in an epoch. 1 for all records if None.
         next: Number of the next micro-batch.
         seconds: Time spent on fetching so far.
     """

@@ -1,8 +1,8 @@
 """Match a user's table of codes with records.
 
-The table can identify a record by its path below the source folder (`2024/a.dcm`) or by its file name, each
-with or without the ending. If a file contains several records, `/` and the row number follow the name. If
-there is only a single file, the row number suffices.
+The table has a column with the id of a record. The id is the record's path below the source folder
+(`2024/a.dcm`) or its file name, with or without the ending. If a file contains several records, `/` and the
+record's row number in the file follow. If there is only a single file, the id can be just the row number.
 """
 
 import unicodedata
@@ -28,7 +28,7 @@ class LabelOverride(NamedTuple):
     """Codes and patient from the user's table, which replace the values in a record's file.
 
     Attributes:
-        codes: Codes of the record. Empty if the table has no code for it.
+        codes: Codes of the record. Empty if the table has no code for the record.
         patient: Patient of the record. None keeps the patient in the file.
     """
 
@@ -46,7 +46,10 @@ class LabelOverride(NamedTuple):
 
 
 class StatementCodes(NamedTuple):
-    """Codes for a record's statements, from the user's mapping. They are added to the codes in the file."""
+    """User's mapping from an electrocardiograph's statements to codes.
+
+    The codes of a record's statements are added to the codes in the record's file.
+    """
 
     mapping: CodeMapping
 
@@ -64,7 +67,7 @@ class StatementCodes(NamedTuple):
 def with_codes(
     candidates: Sequence[Candidate], table: CodeTable, ontology: Ontology
 ) -> tuple[list[Candidate], CodeAccount]:
-    """Attach the codes of a table to candidates.
+    """Attach the codes of a table to candidates, the records found in the sources.
 
     Returns:
         The candidates in the same order, and the result of the matching.
@@ -103,7 +106,7 @@ def with_codes(
 
 
 def of_statements(rows: pa.Table, mapping: CodeMapping, ontology: Ontology) -> CodeAccount:
-    """Count the statements of kept records that a mapping covers.
+    """Count the kept records whose statements a mapping covers, and the statements that lead to no concept.
 
     Args:
         rows: Rows of `index.parquet`.
@@ -162,7 +165,7 @@ def _owners(candidates: Sequence[Candidate], table: CodeTable) -> dict[int, str]
 
 
 def _record_names(candidate: Candidate, single_file: bool) -> set[str]:
-    """Return the names of a record that may not be unique, such as its file name without the folder."""
+    """Return names under which the table may list a record, such as the file name. They may not be unique."""
     path, row = candidate.path, "" if candidate.row < 0 else f"/{candidate.row}"
     file = path.rpartition("#")[0] if row else path
     name = PurePosixPath(file).name

@@ -25,9 +25,9 @@ from marecg.corpus.where import columns, matching, parsed
 LEFT_OUT = {"shard", "row", "n_valid", "leaves", "primary", "rpeaks", "signal_hash"}
 """Columns of the index that are left out of the table."""
 INFARCTIONS = "MI"
-"""Name of the column for all infarctions. It excludes the ST and T changes in the same family."""
+"""Name of the column for all infarctions. ST and T changes, which have the same root concept, don't count."""
 SAYS = "says"
-"""Name of the column with the concepts in the electrocardiograph's statements, and their ancestors."""
+"""Name of the column with the concepts that the device's statements report, and their ancestors."""
 
 
 def cohort(corpus: Corpus, where: str | None = None) -> pa.Table:
@@ -38,11 +38,12 @@ def cohort(corpus: Corpus, where: str | None = None) -> pa.Table:
     - `row`, the number of the record in the corpus.
     - `name`, the name of the record in `marecg embed`.
     - `identity`, the name under which the record was published, for example `ptbxl/00001`.
-    - The columns of the index. `acquired` is called `date`. `leaves` has abbreviations.
+    - The columns of the index. Its column `acquired` is called `date`. `leaves` has abbreviations of
+      concepts.
     - `seconds`, the length of the recording.
     - A Boolean column for each concept, which is also true for its descendants, and `MI` for all infarctions.
-    - `INTERVALS`, which are measured, and `says`, for which statements are read. They are computed only if
-      the expression uses them, or if there is no expression.
+    - `INTERVALS`, measured on the signal, and `says`, the concepts that the statements report. They are
+      computed only if the expression uses them, or if there is no expression.
 
     Unknown values are null.
 

@@ -13,7 +13,7 @@ from marecg.settings import Settings, chosen, paper
 class _Cut(Settings):
     """Sampling rate and length of the window that is cut from a record.
 
-    A base class of its own keeps these settings before the quality limits in saved files.
+    These settings have their own base class, so that they come before the quality limits in saved files.
     """
 
     fs: int = paper(500, "§sec:values", gt=0)
@@ -89,7 +89,7 @@ class SamplingConfig(Settings):
     )
 
     def seeded(self, seed: int) -> Self:
-        """Return the settings for a run with a seed. If codes are permuted, the permutation depends on it."""
+        """Return the settings for a run with a seed. The seed changes the permutation of codes, if any."""
         if self.codes_permuted is None:
             return self
         return self.model_copy(update={"codes_permuted": self.codes_permuted + seed})

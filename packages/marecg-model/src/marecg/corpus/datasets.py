@@ -1,4 +1,4 @@
-"""Map-style dataset of torch for a corpus. Signals are read from memory maps on demand.
+"""PyTorch dataset of a corpus. Signals stay on disk (memory maps) until they are requested.
 
 Shapes: C leads, L samples, N concepts, B batch, M records.
 """
@@ -20,14 +20,17 @@ HASH_FOLDS = 10
 
 
 class Sample(NamedTuple):
-    """Record with its label. A `DataLoader` makes batches with the same fields, for `MarEcg.forward`.
+    """Record with its label. A `DataLoader` makes batches with the same fields.
+
+    `MarEcg.forward` accepts the fields `x` and `n_valid` of a batch.
 
     Attributes:
         x: float32 [12, L] in mV, zero after the first `n_valid` samples.
         n_valid: Number of samples before the zero-padding.
         y: Label, 0 if unknown.
         known: False if the label is unknown.
-        fold: Fold, 0 to 9. All records of a patient have the same fold.
+        fold: Number from 0 to 9, for example to separate training from testing. All records of a patient have
+            the same fold.
     """
 
     x: Tensor

@@ -1,4 +1,4 @@
-"""Derive a corpus from another: a subset of its records, or all records with the labels of another graph.
+"""Derive a corpus from another: a subset of its records, or all records with the labels of another ontology.
 
 Shapes: C leads, L samples, M records, N concepts, n records of a shard.
 """
@@ -24,13 +24,13 @@ from marecg.errors import CorpusError, UsageError
 
 logger = logging.getLogger(__name__)
 _STAYS = ["root", "path", "codes", "signal_hash"]
-"""Columns of a record that don't depend on the graph."""
+"""Columns of the index that don't depend on the ontology."""
 
 
 def write_subset(corpus: Corpus, rows: Sequence[int], out: Path, text: str) -> None:
-    """Write selected records as a new corpus, with the labels, routing and settings of the original.
+    """Write selected records as a new corpus, with the labels, ontology and settings of the original.
 
-    If the same call has already written the corpus, it is left unchanged.
+    If `out` already contains the same corpus, it is left unchanged.
 
     Args:
         corpus: Original corpus.
@@ -75,10 +75,10 @@ def _holds(out: Path, settings: dict[str, Any], rows: pa.Table) -> bool:
 
 
 def relabelled(corpus: Corpus, graph: Ontology, out: Path) -> Corpus:
-    """Write a corpus with the same records and the labels of another graph, and return it.
+    """Write a corpus with the same records and the labels of another ontology, and return the new corpus.
 
-    The result is the same as if the records had been prepared with that graph. Shards are hard links to the
-    original files. If the same call has already written the corpus, it is left unchanged.
+    The result is the same as if the records had been prepared with that ontology. Shards are hard links to
+    the original files. If `out` already contains the same corpus, it is left unchanged.
 
     Args:
         corpus: Original corpus.

@@ -37,7 +37,7 @@ ATTEMPTS = 3
 TIMEOUT = (10, 60)
 """Timeouts in seconds: for opening a connection, and between two pieces of a response."""
 PIECE = 1 << 16
-"""Bytes written at a time. An interrupted download loses at most this much of a file."""
+"""Number of bytes written at a time. An interrupted download loses at most this many bytes of a file."""
 LONGEST_LIST = 512 << 20
 """Maximum bytes of a list of files."""
 LONGEST_DATASET = 200.0
@@ -74,7 +74,7 @@ def get(
         dataset: Dataset to download.
         out: Parent folder. The dataset's folder in it has the name of the dataset.
         base: Address of a mirror. The publisher's address if None.
-        verify: Whether to check the files that exist, and replace files with a wrong checksum.
+        verify: Whether to check the checksums of existing files, and to download wrong files again.
         progress: Progress display.
 
     Returns:
@@ -125,11 +125,11 @@ def _session() -> requests.Session:
         backoff_factor=0.3,
         status_forcelist=(429, 500, 502, 503, 504),
         raise_on_status=False,
-        respect_retry_after_header=False,  # it may be a day; users can repeat the command
+        respect_retry_after_header=False,  # a server may ask for a day; users can repeat the command
     )
     for scheme in ("http://", "https://"):
         session.mount(scheme, HTTPAdapter(pool_maxsize=CONNECTIONS, max_retries=retry))
-    session.headers["Accept-Encoding"] = "identity"  # ranges must count the file's own bytes
+    session.headers["Accept-Encoding"] = "identity"  # byte ranges must refer to the uncompressed file
     return session
 
 

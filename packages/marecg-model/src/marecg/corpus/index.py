@@ -29,7 +29,7 @@ HASH = "index_sha256"
 """Key in corpus.json for the SHA-256 of the index. The index in turn has a hash of each signal."""
 
 ONTOLOGY = "ontology.json"
-"""File in the corpus folder with the concept graph and the routing that produced the labels."""
+"""File in the corpus folder with the ontology (concepts, and mapping of codes) that produced the labels."""
 
 SCHEMA = pa.schema(
     [
@@ -45,7 +45,7 @@ SCHEMA = pa.schema(
         ("n_valid", pa.int32()),  # samples of the window before the zero-padding
         ("codes", pa.list_(pa.string())),
         ("leaves", pa.list_(pa.int32())),  # the active leaf concepts
-        ("primary", pa.int32()),  # c*; −1: no leaf
+        ("primary", pa.int32()),  # leaf at the centre of the soft target; −1 without a leaf
         ("rpeaks", pa.list_(pa.int32())),  # samples of the window
         ("age", pa.float64()),
         ("sex", pa.string()),
@@ -54,7 +54,7 @@ SCHEMA = pa.schema(
         ("device", pa.string()),  # the electrocardiograph, from the same sources
         ("statements", pa.list_(pa.string())),  # of the device, or of the dataset's report
         *((f"machine_{name}", pa.float64()) for name in MEASURED),  # measured by the device
-        ("amplitude_mv", pa.float32()),  # this and the next four: quality.py, worst lead
+        ("amplitude_mv", pa.float32()),  # this and the next four: quality of the worst lead (quality.py)
         ("zero_fraction", pa.float32()),
         ("clipped_fraction", pa.float32()),
         ("range_mv", pa.float32()),
@@ -75,7 +75,7 @@ def table(rows: list[dict[str, Any]]) -> pa.Table:
 
 
 def write(rows: pa.Table, path: Path) -> None:
-    """Write an index table to a path from `replacing(private=True)`. Equal rows give equal bytes."""
+    """Write an index table to a path from `replacing(private=True)`. Equal tables give equal files."""
     pq.write_table(
         rows.combine_chunks(), path, compression="zstd", row_group_size=1 << 16, write_page_checksum=True
     )
@@ -141,7 +141,7 @@ def read_json(path: Path) -> Any:
 
 
 def names(rows: pa.Table) -> list[str]:
-    """Return the names of records for reports: root, `/` and path."""
+    """Return the names of records for reports: name of the source folder, `/`, and the path in it."""
     columns = (rows[name].to_pylist() for name in ("root", "path"))
     return [f"{root}/{path}" for root, path in zip(*columns, strict=True)]
 

@@ -1,5 +1,8 @@
 """Plan a preparation before it starts: candidates, shards, and paths of the files.
 
+A candidate is a record that was found in a source, but hasn't been read. A shard is a file with the signals
+of up to `CorpusConfig.shard` records.
+
 corpus.json      config, leads, unit and ontology; written last, so a corpus with this file is complete
 ontology.json    the graph and the routing of the labels
 index.parquet    one row per kept record (index.py)
@@ -44,12 +47,12 @@ _WORDS = {
     "arrays": "array layout",
     "codes": "code table",
 }
-"""Keys of a manifest, with the words that error messages use for them."""
+"""Keys of corpus.json (the manifest), with the words that error messages use for them."""
 
 
 @dataclass(frozen=True)
 class Plan:
-    """Plan of a preparation. Equal plans write equal bytes.
+    """Plan of a preparation. Two preparations with equal plans write equal files.
 
     Attributes:
         out: Folder of the corpus.
@@ -82,7 +85,7 @@ class Plan:
             candidates: Records to prepare, in order.
             config: Settings for preparing records.
             ontology: Ontology of the labels.
-            layout: Layout of arrays among the sources.
+            layout: Layout of array files: which axis is what, and in which unit the values are.
             codes: Description of the code table.
         """
         settings = {
@@ -127,7 +130,7 @@ class Plan:
         return self.building / f"{number:05d}.parquet"
 
     def quarantine_file(self, number: int) -> Path:
-        """Return the path of a shard's quarantined records. This file is written last."""
+        """Return the path of the file with a shard's quarantined records. This file is written last."""
         return self.building / f"{number:05d}.json"
 
     def begin(self) -> bool:
@@ -138,7 +141,7 @@ class Plan:
         complete, begun = self.out / "corpus.json", self.building / "plan.json"
         manifest = next((path for path in (complete, begun) if path.is_file()), None)
         if manifest is None:
-            paths = [*self.out.glob("[!.]*"), *self.building.glob("[!.]*")]  # hidden files are left over
+            paths = [*self.out.glob("[!.]*"), *self.building.glob("[!.]*")]  # ignores leftover hidden files
             unknown = [path.name for path in paths if path != self.building]
             if unknown:
                 problem = f"is not empty ({', '.join(sorted(unknown)[:3])}) and has no corpus"
@@ -184,9 +187,12 @@ class Plan:
         return True
 
     def _reopened(self) -> bool:
-        """Mark a complete corpus as unfinished if records were unavailable. Return whether there were any.
+        """Mark a complete corpus as unfinished if records were unavailable, so that they are tried again.
 
-        Shards without unavailable records stay finished.
+        A record is unavailable if its file couldn't be reached. Shards without such records stay finished.
+
+        Returns:
+            Whether any record was unavailable.
         """
         records = read_report(self.out).records
         if not any(entry.reason == Reason.unavailable for entry in records):
@@ -205,7 +211,7 @@ class Plan:
         return True
 
     def _difference(self, manifest: Any) -> str:
-        """Describe how the corpus in the folder differs from the plan. The text is empty if it doesn't."""
+        """Describe how the corpus in the folder differs from the plan. Empty if nothing differs."""
         if not isinstance(manifest, dict):
             manifest = {"ontology_sha256": self.settings["ontology_sha256"]}
         if manifest.get("ontology_sha256") != self.settings["ontology_sha256"]:
@@ -226,6 +232,9 @@ def _begun_with(out: Path) -> dict[str, Any] | None:
 
 
 def routing_sha256(ontology: Ontology) -> str:
-    """Return a hash of the routing of all codes. The hash of the enumeration doesn't cover the routing."""
+    """Return a hash of the routing, the mapping of codes to concepts.
+
+    The ontology's own hash, `Ontology.sha256`, covers only the concepts and their order.
+    """
     table = "\n".join(f"{code} {ontology.route(code).leaves}" for code in sorted(ontology.codes))
     return hashlib.sha256(table.encode()).hexdigest()

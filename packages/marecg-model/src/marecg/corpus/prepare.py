@@ -1,8 +1,9 @@
 """Prepare a corpus from folders of records (`marecg prepare`). plan.py lists the files of a corpus.
 
-The candidates have a fixed order and are divided into shards. A finished shard never changes. An interrupted
-preparation therefore continues with the first missing shard. It writes the same bytes as an uninterrupted
-preparation.
+The records that are found in the sources, called candidates, have a fixed order and are divided into shards.
+A finished shard never changes. An interrupted preparation therefore continues with the first missing shard.
+It writes the same files as an uninterrupted preparation. A record that can't be used is quarantined: it is
+left out of the corpus, and the report states the reason.
 
 Shapes: C leads, L samples, n records.
 """
@@ -44,7 +45,7 @@ from marecg.errors import Reason
 logger = logging.getLogger(__name__)
 
 TASK_RECORDS = 32
-"""Number of records per task. With fewer records, the overhead of a task would matter."""
+"""Number of records that a worker process prepares per task. Smaller tasks would have too much overhead."""
 
 
 def prepare(
@@ -72,11 +73,11 @@ def prepare(
         jobs: Number of processes. −1 starts a process per core, if there is enough work.
         cluster: Address of a Dask scheduler whose workers do the work instead. The workers must see the
             sources under the same paths.
-        layout: Layout of arrays among the sources. Without it, arrays in folders are skipped.
+        layout: Layout of the array files among the sources. Without a layout, arrays in folders are skipped.
         codes: Table of codes, which replace the codes in the files (`codes.with_codes`). Or a mapping from
-            statements in the files to codes, which are added.
-        ontology: Source of the concept graph used to label records; see `ecg_ontology.load`.
-        profile: Profile of the routing used to label records; see `ecg_ontology.load`.
+            statements in the files to codes, which are added to the codes in the files.
+        ontology: Source of the ontology used to label records; see `ecg_ontology.load`.
+        profile: Which of the ontology's mappings from codes to concepts is used; see `ecg_ontology.load`.
 
     Returns:
         Numbers of kept and quarantined records, with reasons. `report.json` has the same content.
@@ -189,8 +190,8 @@ def _write_shard(
         number: Number of the shard.
         blocks: Prepared records of this shard and of later shards.
         shard: Writer of the shard.
-        earlier: Names of earlier records by signal hash. Duplicates of them are quarantined. If None,
-            duplicates are kept.
+        earlier: Names of earlier records by signal hash. A record with the same hash as an earlier record is
+            quarantined. If None, duplicates are kept.
     """
     rows: list[pa.Table] = []
     quarantined: list[dict[str, str]] = []

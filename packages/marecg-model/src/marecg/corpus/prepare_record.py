@@ -23,7 +23,7 @@ from marecg.model.stored_signal import signal_hash, to_microvolts, window
 
 @dataclass(frozen=True)
 class PreparedRecords:
-    """Outcome of preparing a block of candidates, in order.
+    """Outcome of preparing a block of candidates (records found in a source), in order.
 
     Attributes:
         rows: Index rows of kept records, without labels.
@@ -110,7 +110,7 @@ def prepare_record(record: Record, config: CorpusConfig) -> tuple[dict[str, Any]
 
 
 def judged_samples(fs: float, config: CorpusConfig) -> int:
-    """Return the length of the window in samples of the recording. Quality rules check only these samples."""
+    """Return the length of the window in samples at the recording's rate. Only these samples are checked."""
     return round(config.window / config.fs * fs)
 
 

@@ -44,13 +44,14 @@ class Corpus:
     Attributes:
         folder: Folder of the corpus.
         config: Settings with which the records were prepared.
-        profile: Routing profile of the labels.
-        ontology_sha256: Hash of the concept enumeration of the labels.
+        profile: Which of the ontology's mappings from codes to concepts produced the labels.
+        ontology_sha256: Hash of the concepts and their order, the columns of `y`.
         ids: Name of each record.
         sources: Collection of each record.
         patients: Patient of each record within its collection, or None if unknown.
-        y: uint8 [M, N], 1 for the active leaves of each record.
-        primary: int64 [M], primary leaf c* of each record, −1 if it has no leaf.
+        y: uint8 [M, N], 1 for the leaf concepts of each record's codes.
+        primary: int64 [M], the leaf of each record around which its soft target is centred, c* in the paper.
+            −1 if the record has no leaf.
         n_valid: int64 [M], samples of each window before the zero-padding.
         rpeaks: R-peaks of each record, as sample indices in the window.
 
@@ -161,7 +162,7 @@ class Corpus:
         )
 
     def ontology(self) -> Ontology:
-        """Return the ontology stored in the corpus, with the routing profile of the labels."""
+        """Return the ontology stored in the corpus, which produced the labels."""
         return self._ontology
 
     def torch(self, labels: "ArrayLike | str | None" = "leaves") -> "RecordDataset":
@@ -170,9 +171,9 @@ class Corpus:
         A `DataLoader` collates the items to batches for `MarEcg.forward`. Signals are in mV at `config.fs`.
 
         Args:
-            labels: What to use as labels. `leaves` uses y as float32 [N]. `primary` uses c* as int64. An
-                array must have a number or a row for each record, with NaN for unknown labels. None uses no
-                labels.
+            labels: Labels of the items. `leaves` uses a row of `y` as float32 [N]. `primary` uses the number
+                of the primary leaf as int64. An array must have a number or a row for each record, with NaN
+                for unknown labels. None uses no labels.
 
         Raises:
             UsageError: If the labels are invalid.
@@ -188,7 +189,7 @@ class Corpus:
         return RecordDataset(self, labels)
 
     def __reduce__(self) -> tuple[Any, tuple[Path]]:
-        """Pickle only the path of the folder, so that another process opens the corpus itself."""
+        """Pickle only the path of the folder, so that another process opens the corpus anew."""
         return Corpus.open, (self.folder,)
 
     def signals(self, rows: ArrayLike) -> NDArray[np.float32]:

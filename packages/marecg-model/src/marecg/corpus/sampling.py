@@ -1,6 +1,7 @@
 """Sample the records of an epoch.
 
-Records with rare leaves can be drawn more often, sources can have shares, and codes can be ignored.
+Records with rare leaf concepts can be drawn more often. Each source can have a fixed share of the drawn
+records. Codes of a source can be ignored.
 
 Shapes: M records, N concepts, R families (roots), K codes.
 """
@@ -24,8 +25,8 @@ MOST_OFTEN = 12.0
 def draws(corpus: Corpus, sampling: SamplingConfig) -> NDArray[np.float64] | None:
     """Return the expected number of draws of each record in an epoch, float64 [M]. None if all are 1.
 
-    The weight of a record is the frequency of its rarest leaf to the power of −`balance`. A record without a
-    leaf has the weight of the most frequent leaf.
+    A record is drawn in proportion to its weight, the frequency of its rarest leaf to the power of
+    −`balance`. A record without a leaf has the weight of the most frequent leaf.
 
     Raises `ConfigError` if a source with a share isn't in the corpus, or if the shares don't add up to 1.
     """
@@ -55,6 +56,12 @@ def draws(corpus: Corpus, sampling: SamplingConfig) -> NDArray[np.float64] | Non
 def systematic(draws_M: NDArray[np.float64], offset: float) -> NDArray[np.int64]:
     """Draw M row numbers by systematic sampling (Cochran 1977, §8).
 
+    Row i is drawn `draws_M[i]` times, rounded up or down, if the expected numbers add up to M.
+
+    Args:
+        draws_M: expected number of draws of each row. Only their ratios matter.
+        offset: random number from 0 to 1, which determines the rounding.
+
     Example:
         >>> systematic(np.array([0.5, 2.0, 0.5]), 0.25).tolist()
         [0, 1, 1]
@@ -82,7 +89,8 @@ def labels(
     Args:
         corpus: Corpus.
         without_codes: Sources whose codes are ignored. Their records have no leaves.
-        codes_permuted: Seed of a permutation of codes among all other records. No permutation if None.
+        codes_permuted: Seed of a permutation, by which all other records exchange their codes. No permutation
+            if None.
     """
     return _as_read(corpus, corpus.y, without_codes, codes_permuted)
 
@@ -90,10 +98,10 @@ def labels(
 def families(
     corpus: Corpus, ontology: Ontology, without_codes: Collection[str] = (), codes_permuted: int | None = None
 ) -> NDArray[np.uint8]:
-    """Return the families of each record, uint8 [M, R], in the order of the roots.
+    """Return the families of each record, uint8 [M, R], in the order of the root concepts.
 
-    A record has the families of its leaves. A record without a leaf has the roots to which its codes are
-    routed. The arguments are as for `labels`.
+    A family is a root concept with all concepts below it. A record has the families of its leaves. A record
+    without a leaf has the roots to which its codes are mapped. The arguments are as for `labels`.
     """
     member_NR = np.equal.outer(ontology.families, ontology.roots).astype(np.uint8)
     family_MR = np.asarray(corpus.y @ member_NR > 0, np.uint8)

@@ -1,6 +1,6 @@
-"""Write a shard of a corpus. Each process writes the signals of its records into the file itself.
+"""Write a shard, a file with the signals of many records. Each process writes into the file itself.
 
-Otherwise, the processes would send 113 kB per record through a pipe, and a single process would read them.
+Otherwise, the processes would have to send 113 kB per record through pipes to a single writing process.
 
 Shapes: C leads, L samples, n records.
 """
@@ -65,7 +65,7 @@ class ShardWriter:
             file.write(signals_nCL.data)
 
     def compact(self, block: PreparedRecords, first: int, end: int) -> None:
-        """Put the signals of a block at record `end`.
+        """Put the signals of a block at record `end` of the file, directly after the records kept so far.
 
         If the block has no signals, they are already in the file at record `first`, and are moved.
         """
@@ -103,7 +103,7 @@ def prepare_into(
     The returned records have no signals, because the shard has them. If `shard` is None, nothing is written,
     and the returned records have their signals.
     """
-    keep_freed()  # each record needs as much memory as the record before
+    keep_freed()  # the next record can reuse the memory, because each record needs the same amount
     if shard is None:
         return prepare_block(candidates, config)
     with notes(shard.path.parent) as note:

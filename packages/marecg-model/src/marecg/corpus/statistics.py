@@ -1,6 +1,7 @@
 """Statistics of a corpus, as in the paper's tables tab:pretrain-corpus and tab:pretrain-code-histogram.
 
-`marecg prepare` prints them. With `--select paper`, it compares each number with the paper.
+`marecg prepare` prints the statistics. With `--select paper`, it also compares each number with the paper. An
+account is the number of records found, kept and left out (`account.Account`).
 """
 
 import re
@@ -62,6 +63,8 @@ class CodesPerRecord(Summary):
 
 class CodeCounts(Frozen):
     """Counts of unique codes.
+
+    The routing status of a code says whether the code is mapped to a concept ("routed"), or why it isn't.
 
     Attributes:
         unique: Number of unique codes.
@@ -202,20 +205,20 @@ def _codes(counts: Mapping[str, int], ontology: Ontology) -> CodeCounts:
 
 
 COLLECTIONS = ("ningbo", "georgia", "ptb")
-"""The paper's three sources. All others are held out, in particular PTB-XL and CPSC2018."""
+"""The three sources on which the paper trains. All others are held out, such as PTB-XL and CPSC2018."""
 
 PAPER_RECORDS = {"ningbo": 32_006, "georgia": 8_296, "ptb": 419}
 """Numbers of records in tab:pretrain-corpus."""
 PUBLISHED = {"ningbo": 34_905, "georgia": 10_344, "ptb": 516}
 """Numbers of records in the training set of the CinC Challenge 2021 (v1.0.3)."""
 HISTOGRAM = {"1": 181, "2": 29_203, "3": 5_805, "4": 3_066, "5": 1_513, "6": 635, "7–12": 318}
-"""Numbers of records by number of codes, in tab:pretrain-code-histogram."""
+"""Number of records with each number of codes, in tab:pretrain-code-histogram."""
 UNIQUE_CODES, MEAN_CODES, MEDIAN_CODES = 142, 2.51, 2.0
 """Number of different codes in the paper's corpus, and codes per record."""
 
 
 class Compared(Frozen):
-    """A number in the paper, compared with a corpus.
+    """Comparison of a number in the paper with the same number in a corpus.
 
     Attributes:
         what: What the number counts.
@@ -236,7 +239,7 @@ def reconcile(statistics: Statistics) -> tuple[Compared, ...]:
     total = _row("records, total", sum(PAPER_RECORDS.values()), statistics.kept, "")
     per_record = statistics.codes_per_record
     mean, middle = per_record.mean, per_record.median
-    histogram: dict[str, int] = {}  # in the paper's classes; other numbers stay as they are
+    histogram: dict[str, int] = {}  # in the paper's classes; numbers of codes in no class are kept
     for codes, records in per_record.histogram.items():
         name = "7–12" if 7 <= int(codes) <= 12 else codes
         histogram[name] = histogram.get(name, 0) + records

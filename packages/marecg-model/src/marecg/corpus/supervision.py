@@ -1,13 +1,13 @@
 """Supervision of the records of a corpus: labels, soft targets, rhythm statistics and phases of patches.
 
-Rhythm and phases are computed once from the R-peaks, which takes 6 µs per record. They are stored in the
-corpus:
+The phase of a patch is its position in the beat, such as ST. Rhythm statistics and phases are computed once
+from the R-peaks, which takes 6 µs per record. They are stored in the corpus:
 
 supervision/KEY.npy          rhythm, a row of `RHYTHM` per record; written last, so it marks complete files
 supervision/KEY-phase.npy    phases, int8 [M, T], read through a memory map
 
 KEY is a hash of the corpus, the patches and the thresholds. If the corpus is read-only, each process computes
-them in memory.
+rhythm statistics and phases in memory.
 
 Shapes: M records of the corpus, B records of a batch, N concepts, R families (roots), T patches.
 """
@@ -44,7 +44,7 @@ VERSION = 1
 BLOCK_ROWS = 1 << 16
 """Number of records whose beats are processed at a time."""
 SMALLEST_STD = 1e-6
-"""Added to a standard deviation to avoid division by zero."""
+"""Number that is added to a standard deviation to avoid division by zero."""
 RHYTHM = np.dtype([("mean_rr", "<f4"), ("rr_cv", "<f4"), ("rate", "i1"), ("alternates", "i1")])
 
 
@@ -59,7 +59,8 @@ class CorpusSupervision:
         limits: Thresholds for rhythm and phases.
         without_codes: Sources whose codes are ignored; see `labels`.
         codes_permuted: Seed for permuted codes; see `labels`.
-        standardised: Whether mean RR and RR-CV are z-scores over the corpus.
+        standardised: Whether mean RR and RR-CV (standard deviation of the RR intervals divided by their mean)
+            are z-scores over the corpus.
     """
 
     def __init__(

@@ -1,4 +1,6 @@
-"""List the training records of a run, in the run folder. Probes use this list to detect leaks.
+"""List the training records of a run in a file of the run folder.
+
+With this list, probes detect test records on which the model was trained (leaks).
 
 `trained_on.parquet` has a row per record of the corpus: published name and patient, if known, and hash of the
 window. If the run started from the weights of another model, the rows of that model's training records
@@ -158,7 +160,7 @@ def _rows(run: Path) -> pa.Table:
 
 
 def _further(other_rows: pa.Table, hashes: pa.ChunkedArray, names: pa.ChunkedArray) -> pa.Table:
-    """Return the rows of another list that aren't in this list.
+    """Return the rows of another run's list that this run's list doesn't contain.
 
     Args:
         other_rows: Rows of the other list.

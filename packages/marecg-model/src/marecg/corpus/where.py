@@ -17,7 +17,10 @@ from marecg.errors import UsageError
 logger = logging.getLogger(__name__)
 
 MOST_CONDITIONS = 500
-"""Maximum number of conditions that AND and OR join. Each is tried by itself, for a warning."""
+"""Maximum number of conditions that AND and OR join.
+
+Each condition is also run separately, to warn if no row satisfies it.
+"""
 SHOWN = 5
 """Maximum number of values or suggestions in a message."""
 PRIVATE = ("name", "identity", "id", "patient", "path")
@@ -33,7 +36,7 @@ FUNCTIONS = {
     *("contains", "list_contains", "list_has_any", "&&", "list_value", "array_to_string"),
     *("abs", "ceil", "floor", "round", "len", "length", "lower", "upper", "year", "month", "day"),
 }
-"""Functions and operators that an expression may contain. They take linear time and memory in their texts."""
+"""Functions and operators that an expression may contain. They take linear time and memory."""
 SETTINGS = {
     "enable_external_access": False,
     "memory_limit": "1GB",

@@ -57,7 +57,7 @@ def workers(
         jobs: Number of processes. −1 starts a process per core, if there are enough records.
         cluster: Address of a Dask scheduler whose workers are used instead.
         threads: Threads per process. If None, OMP_NUM_THREADS, or the process' share of the cores.
-        where: Output that the processes write, for error messages.
+        where: Output that the processes write, which error messages name.
 
     Raises:
         CorpusError: If no scheduler responds.
@@ -142,9 +142,9 @@ def _cluster(address: str) -> Iterator[None]:
 def begin(parent: int, below: str) -> None:
     """Set up a worker process.
 
-    Loaded objects are exempt from garbage collection. Loky collects garbage once a second, which would take a
-    tenth of a second. The worker ends when its parent ends. A killed parent can't notify its workers, so each
-    worker watches the parent.
+    Loaded objects are exempt from garbage collection. Otherwise, the garbage collection that loky runs once a
+    second would take a tenth of a second each time. The worker ends when its parent ends. A killed parent
+    can't notify its workers, so each worker watches the parent.
 
     Args:
         parent: Id of the parent process.
