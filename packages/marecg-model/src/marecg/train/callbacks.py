@@ -41,9 +41,10 @@ class Metrics(AfterStep):
     """Callback that writes the losses of each step to files, trackers and the progress display.
 
     metrics.csv has a row per optimiser step: `step,epoch,loss,lr,<named losses…>`. A loss is the mean over
-    the micro-batches and ranks of the step. monitors.csv has a row per check for collapse. In the progress
-    display, `records/s` is the number of records of all ranks per second since training began or was resumed.
-    `data` is the share of the time that rank 0 spent on fetching data.
+    all micro-batches of the step in all processes. monitors.csv has a row per check whether the embeddings
+    have collapsed. In the progress display, `records/s` is the number of records of all processes per second
+    since training began or was resumed. `data` is the share of the time that the first process spent on
+    fetching data.
 
     Args:
         folder: Run folder.
@@ -77,7 +78,7 @@ class Metrics(AfterStep):
     ) -> None:
         """Store the losses of a micro-batch.
 
-        Lightning divides `loss` by the number of micro-batches. This is undone here.
+        Lightning has divided `loss` by the number of micro-batches. This method multiplies it again.
         """
         loss = outputs["loss"] * trainer.accumulate_grad_batches
         self._batches.append({**outputs, "loss": loss.detach()})
@@ -85,7 +86,7 @@ class Metrics(AfterStep):
 
     def after_step(self, trainer: lightning.Trainer, module: Pretraining, batch: Batch) -> None:
         """Write the losses of the step, and update the progress display."""
-        # With a single tensor for all losses, ranks communicate only once, and wait for the GPU only once.
+        # With a single tensor for all losses, processes communicate once, and wait for the GPU once.
         values = torch.stack([torch.stack(list(losses.values())) for losses in self._batches])
         reduced = trainer.strategy.reduce(values.double().mean(0), reduce_op="mean")
         assert isinstance(reduced, Tensor)

@@ -58,18 +58,18 @@ class Checkpoints(AfterStep, Checkpoint):
                 group["lr"] = base * factor(schedule.last_epoch)
 
     def after_step(self, trainer: lightning.Trainer, module: Pretraining, batch: Batch) -> None:
-        """Save a checkpoint if it is time for a checkpoint, or if a signal stops the run."""
+        """Save a checkpoint every `every` steps, after the last step, and if a signal stops the run."""
         self.writing.raise_failure()
         step = trainer.global_step
-        # A signal to any rank must stop all ranks. Otherwise, other ranks would take the run for complete.
-        # A signal that arrives during the exchange stays for the next step.
+        # A signal to any process must stop all processes. Otherwise, the others would take the run for
+        # complete. A signal that arrives during the exchange takes effect after the next step.
         received = torch.tensor(self.preemption.signal or 0, device=trainer.strategy.root_device)
         agreed = int(trainer.strategy.reduce(received, reduce_op="max"))
         stop = agreed != 0
         if stop:
             self.preemption.signal = agreed
         if step % self.every == 0 or step == module.total_steps or stop:
-            # Every rank takes part in collecting the state. Only rank 0 writes.
+            # Every process takes part in collecting the state. Only the first process writes.
             trainer.save_checkpoint(self.run / "checkpoints" / f"step-{step:08d}.ckpt", weights_only=False)
         if stop:
             trainer.should_stop = True

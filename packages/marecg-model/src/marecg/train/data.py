@@ -1,4 +1,7 @@
-"""Training data: checks of the corpus, batches per rank, and supervision of records."""
+"""Training data: checks of the corpus, a stream of batches per process, and supervision of records.
+
+The supervision of a record consists of its labels, soft targets and rhythm statistics.
+"""
 
 import logging
 
@@ -37,7 +40,7 @@ def supervise(config: Config, corpus: Corpus, ontology: Ontology) -> CorpusSuper
 
 
 class CorpusData(lightning.LightningDataModule):
-    """Lightning data module, which gives each rank its own stream of micro-batches."""
+    """Lightning data module, which gives each process its own stream of micro-batches."""
 
     def __init__(self, corpus: Corpus, supervision: CorpusSupervision, config: Config, steps: int) -> None:
         super().__init__()
@@ -45,7 +48,7 @@ class CorpusData(lightning.LightningDataModule):
         self.config, self.steps = config, steps
 
     def train_dataloader(self) -> BatchStream:
-        """Return the stream of micro-batches for this rank."""
+        """Return the stream of micro-batches for this process."""
         assert self.trainer is not None
         train = self.config.train
         size, per_step = train.micro_batches(self.trainer.world_size)

@@ -28,7 +28,7 @@ from marecg.train.resumption import loops_after
 logger = logging.getLogger(__name__)
 
 WARMING_STEPS = 10
-"""Approximate number of steps after which the initial weights have no effect on the averaged weights."""
+"""Approximate number of steps after which the initial weights hardly affect the averaged weights."""
 NON_FINITE_IN_A_ROW = 10
 """Number of consecutive steps with non-finite gradients after which the run ends."""
 UNDECAYED = ("lead", "position", "query", "embedding")
@@ -93,7 +93,7 @@ class Pretraining(lightning.LightningModule):
         super().optimizer_step(*args, **kwargs)
         self.network.after_step(self.global_step, self.total_steps)
         if self.average is not None:
-            # With the full momentum from the start, the first steps would have too much weight.
+            # With the full momentum from the start, the average would keep the initial weights for too long.
             momentum = min(self.config.train.average, self.global_step / (self.global_step + WARMING_STEPS))
             self.average.update(self.network, momentum)
 
@@ -123,7 +123,7 @@ class Pretraining(lightning.LightningModule):
         checkpoint["processes"] = self.trainer.world_size
 
     def on_load_checkpoint(self, checkpoint: dict[str, Any]) -> None:
-        """Restore weights, moments and counts from a checkpoint.
+        """Restore weights, the optimiser's moments, and the numbers of steps from a checkpoint.
 
         All other states are computed from the number of steps, so that a run can be resumed with another
         length or another number of processes.
@@ -143,10 +143,10 @@ class Pretraining(lightning.LightningModule):
             rank_zero_only(logger.warning)(message, self.trainer.default_root_dir, now, before, records)
 
     def _generator(self, number: int) -> torch.Generator:
-        """Return the random generator of this rank for a micro-batch.
+        """Return the random generator of this process for a micro-batch.
 
-        Its draws don't depend on interruptions or on the number of processes. Micro-batch k of rank r among W
-        ranks has the same draws as micro-batch k·W + r of a single process.
+        Its random numbers don't depend on interruptions or on the number of processes. Micro-batch k of
+        process r among W processes has the same random numbers as micro-batch k·W + r of a single process.
         """
         global_number = number * self.trainer.world_size + self.global_rank
         seed = np.random.SeedSequence([self.config.train.seed, global_number]).generate_state(1)

@@ -1,7 +1,7 @@
 """The network that is trained: the model and the objectives of a recipe.
 
-The loss L is the sum of the objectives' terms. `monitor` checks whether embeddings collapse.
-`marecg.train.lightning_module` optimises the network.
+The loss L is the weighted sum of the objectives' losses. `monitor` computes numbers that show whether the
+embeddings collapse. `marecg.train.lightning_module` optimises the network.
 
 Shapes: B batch, T patches, C leads, D width, K projection width, N concepts.
 """
@@ -68,7 +68,7 @@ class Network(nn.Module):
     def forward(
         self, batch: Batch, generator: torch.Generator, all_ranks: Callable[[Tensor], Tensor], epoch: float
     ) -> Outcome:
-        """Return L = Σ λ L_objective (eq. total-loss). The coefficients λ depend on the epoch."""
+        """Compute the loss L = Σ λ L_objective (eq. total-loss). The coefficients λ depend on the epoch."""
         config = self.config
         views = Views(
             self.model, batch, config.masking, config.clean, config.regulariser, generator, all_ranks
@@ -94,7 +94,10 @@ class Network(nn.Module):
                 parameter.requires_grad_(gradients)
 
     def _refuse_undeclared(self, objective: Objective, loss: Tensor) -> None:
-        """Raise `ConfigError` if the loss depends on a part of the model that no objective declares."""
+        """Raise `ConfigError` if a loss depends on a part of the model that no objective declares.
+
+        Such a part is frozen, so the objective couldn't train it.
+        """
         for part, parameters in self._frozen.items() if loss.requires_grad else ():
             gradients = torch.autograd.grad(loss, parameters, retain_graph=True, allow_unused=True)
             if any(gradient is not None for gradient in gradients):
@@ -129,10 +132,11 @@ class Network(nn.Module):
 def monitor(outcome: Outcome) -> dict[str, float]:
     """Return the monitors of a micro-batch by name.
 
-    - `std`: mean standard deviation of h_rhythm over records.
+    - `std`: standard deviation over records of h_rhythm, the record embedding, averaged over its values.
     - `rank`: effective rank of h_rhythm.
-    - `entropy`: entropy of q in nats, if there is a q.
-    - `grad_…`, for each loss: norm of the gradient of the unweighted loss with respect to H in all passes.
+    - `entropy`: entropy in nats of q, the predicted distribution over concepts, if an objective computes q.
+    - `grad_…`, for each loss: norm of the gradient of the unweighted loss with respect to the encoder's
+      outputs.
     """
     views = outcome.views
     rhythm_BD = views.first.rhythm_BD.detach().float()

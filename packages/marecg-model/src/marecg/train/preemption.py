@@ -13,7 +13,7 @@ from types import FrameType
 
 SIGNALS = [signal.SIGTERM, signal.SIGUSR1, signal.SIGXCPU, signal.SIGINT]
 SECOND_CTRL_C_S = 2.0
-"""Seconds after a signal from which SIGINT ends the process immediately.
+"""If SIGINT arrives more than this many seconds after the first signal, it ends the process immediately.
 
 An earlier SIGINT is ignored, because launchers forward the first Ctrl-C, so that it arrives twice.
 """

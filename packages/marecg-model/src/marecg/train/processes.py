@@ -1,7 +1,8 @@
 """Determine the processes of a run. They are started by torchrun, by SLURM, or by Lightning.
 
 A launcher determines the number of processes and nodes. `train.devices` and `train.nodes` must agree with it.
-Collective operations time out after ten minutes, so that no process waits forever for a lost peer.
+The processes exchange gradients by collective operations, in which each process waits for all others. These
+operations time out after ten minutes, so that no process waits forever for a process that has ended.
 """
 
 import logging
@@ -27,7 +28,7 @@ from marecg.recipes.schema import TrainConfig
 
 logger = logging.getLogger(__name__)
 EXCHANGE_TIMEOUT = timedelta(minutes=10)
-"""Timeout of collective operations. It is longer than a step takes, or writing a checkpoint."""
+"""Timeout of collective operations. A step, or writing a checkpoint, takes less time."""
 _SIGNS = ("gloo", "nccl", "timed out", "timeout", "connection", "broken pipe", "pair closure")
 
 
@@ -38,8 +39,10 @@ class Processes:
     Attributes:
         per_node: Number of processes on every node.
         nodes: Number of nodes.
-        launcher: Program that started the processes, for messages. None if Lightning starts them.
-        environment: Lightning's source of a process' rank and peers. None if Lightning detects it.
+        launcher: Program that started the processes, which error messages name. None if Lightning starts
+            them.
+        environment: Object from which Lightning learns a process' number and the other processes. None if
+            Lightning detects it.
     """
 
     per_node: int
@@ -53,7 +56,7 @@ class Processes:
         return self.per_node * self.nodes
 
     def strategy(self) -> DDPStrategy | Literal["auto"]:
-        """Return Lightning's strategy. It is DDP with our timeout if there are several processes."""
+        """Return Lightning's strategy: DDP with `EXCHANGE_TIMEOUT` if there are several processes."""
         return DDPStrategy(timeout=EXCHANGE_TIMEOUT) if self.number > 1 else "auto"
 
 
@@ -89,7 +92,7 @@ def processes_of(train: TrainConfig) -> Processes:
 
 
 def shared_out(train: TrainConfig, processes: int) -> TrainConfig:
-    """Return the settings with `accumulate` replaced by the global batch for a number of processes.
+    """Return the settings with a global batch size, which replaces `accumulate`, for a number of processes.
 
     Logs a warning if micro-batches must be smaller than `batch_size`. Raises `ConfigError` if the global
     batch can't be divided equally among the processes.

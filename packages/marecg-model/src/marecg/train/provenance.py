@@ -1,4 +1,4 @@
-"""Describe how a model was trained, without names that may identify patients.
+"""Provenance of a model: how it was trained, without names that may identify patients.
 
 Shapes: M records, N concepts.
 """

@@ -1,7 +1,7 @@
 """Compute the state of Lightning's loops after a number of optimiser steps.
 
-The state in a checkpoint isn't used, so that a run can continue with another number of micro-batches per
-step.
+The loops' state in a checkpoint isn't used, because it counts micro-batches. A run can therefore continue
+with another number of micro-batches per step.
 """
 
 from typing import Any

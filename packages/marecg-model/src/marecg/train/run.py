@@ -76,9 +76,9 @@ def train(
 ) -> Run:
     """Train a model, or resume an interrupted run from its newest undamaged checkpoint.
 
-    Resuming is exact: after a checkpoint, the run makes the same random draws as an uninterrupted run, even
-    with another number of processes. On SIGTERM, SIGUSR1, SIGXCPU or SIGINT, training stops after the current
-    step and saves a checkpoint.
+    After a checkpoint, a resumed run draws the same random numbers as an uninterrupted run, even with another
+    number of processes. On SIGTERM, SIGUSR1, SIGXCPU or SIGINT, training stops after the current step and
+    saves a checkpoint.
 
     Args:
         config: Recipe to train.
@@ -89,7 +89,8 @@ def train(
             checkpoint, they aren't needed.
         resume: If True, require an existing run. If False, require that there is none.
         extend: Allow `train.max_steps` or `train.max_epochs` to differ from the existing run. After the
-            newest checkpoint, the learning rate and ramps follow the schedule of the new length.
+            newest checkpoint, the learning rate and the objectives' coefficients follow the schedule of the
+            new length.
         callbacks: Lightning callbacks to run after the built-in callbacks. Their state in a checkpoint may
             contain only tensors and plain values.
         loggers: `tensorboard`, `wandb` or `mlflow`, which write into the run folder, or Lightning loggers.
@@ -98,13 +99,14 @@ def train(
     Raises:
         CorpusError: If `data` isn't a corpus, is damaged, or doesn't fit the recipe (`data.refuse_unfit`), or
             if another process is training in `out`.
-        CheckpointError: If the run in `out` is damaged, or has another enumeration of concepts or another
-            corpus. If the initial weights can't be loaded, or have another enumeration.
+        CheckpointError: If the run in `out` is damaged, or has other concepts, another order of concepts or
+            another corpus. If the initial weights can't be loaded, or have other concepts.
         ConfigError: If the recipe doesn't fit the corpus' graph or the weights, or if its global batch can't
             be divided among the devices.
         UsageError: If the settings contradict torchrun or SLURM (`processes.processes_of`). If the run in
-            `out` has other settings or other initial weights, or contradicts `resume`. If MPCT needs sentence
-            embeddings that can't be computed here. If a tracker isn't installed.
+            `out` has other settings or other initial weights, or contradicts `resume`. If the objective MPCT
+            needs sentence embeddings, but the extra `marecg[text]` isn't installed. If a tracker isn't
+            installed.
         OutputError: If `out` can't be written, or a tracker can't be opened.
         DivergedError: If gradients weren't finite in ten consecutive steps, or in the last step.
         StoppedError: If a signal ended the run before its last step.

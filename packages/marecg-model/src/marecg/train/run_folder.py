@@ -22,7 +22,7 @@ from marecg.train.warm_start import Start
 LENGTHS = ("config.train.max_steps", "config.train.max_epochs")
 """Settings that may change with `--extend`."""
 LAUNCH = ("config.train.devices", "config.train.nodes")
-"""Settings that may always change, because they have no effect on the global batch and the random draws."""
+"""Settings that may always change, because they don't affect the global batch and the random numbers."""
 _COPY = "Restore a copy, or start again in another folder"
 
 
@@ -56,7 +56,7 @@ def claim(
     Raises:
         UsageError: If a run is required and missing, or exists although `resume` is False. If the run has
             other settings or other starting weights.
-        CheckpointError: If the existing run can't be read, or has another enumeration or corpus.
+        CheckpointError: If the existing run can't be read, or has other concepts or another corpus.
     """
     described = folder / "config.json"
     identity = {
@@ -66,7 +66,7 @@ def claim(
         "ontology": ontology.sha256,
         "corpus": fingerprint(corpus),
     }
-    # These entries aren't part of the identity. A run may be resumed with other texts and routing.
+    # These entries don't identify the run. A run may be resumed with other texts and other routing of codes.
     noted: dict[str, Any] = {"bundle": ontology.bundle_sha256}
     if start is not None:
         noted["began_from"] = start.origin.model_dump(mode="json")  # only the hash is compared

@@ -26,7 +26,7 @@ from marecg.errors import OutputError, UsageError
 logger = logging.getLogger(__name__)
 
 NEEDS = {"tensorboard": ("tensorboard",), "wandb": ("wandb",), "mlflow": ("mlflow", "sqlalchemy", "alembic")}
-"""Modules that each tracker requires, by the name of the tracker, which is also the name of an extra."""
+"""Modules that each tracker requires, by the tracker's name, which is also an extra of the package."""
 PROJECT = "marecg"
 IDS = "trackers.json"
 """File in the run folder with the id of the run in each tracker."""

@@ -42,8 +42,9 @@ class Start:
     def weights(self, config: Config) -> Mapping[str, Tensor]:
         """Return the initial parameters and buffers of the model, for a run with a recipe.
 
-        If the recipe has no GSCL, the prototypes are zero, because they wouldn't be trained with the encoder.
-        Raises `ConfigError` if the recipe has other model settings than the weights.
+        If the recipe lacks the objective GSCL, which trains the concept prototypes, the prototypes are set to
+        zero, because they would no longer fit the encoder. Raises `ConfigError` if the recipe has other model
+        settings than the weights.
         """
         for name in ModelConfig.model_fields:
             of_recipe, of_weights = getattr(config.model, name), getattr(self.model.config, name)
@@ -80,7 +81,7 @@ def load_start(weights: str | Path, ontology: Ontology) -> Start:
         ontology: Ontology of the corpus.
 
     Raises:
-        CheckpointError: If the weights can't be loaded, or have prototypes of another enumeration.
+        CheckpointError: If the weights can't be loaded, or have prototypes of other concepts.
     """
     folder = folder_of(weights)
     model = MarEcg.from_pretrained(folder)
