@@ -20,7 +20,7 @@ def npz_arrays(path: Path, remedy: str) -> Iterator[Any]:
     """Open an `.npz` file.
 
     Raises `FileNotFoundError` if there is no file, and `InputError` if the file can't be read or is a zip
-    bomb.
+    bomb, a small file that would unpack to an enormous size.
     """
     refuse_pipe(path, remedy)
     try:
@@ -47,10 +47,10 @@ def refuse_impossible(
 
     Args:
         values: array or tensor.
-        what: name of the array, for the message.
-        where: file of the array, for the message.
-        remedy: remedy, for the message.
-        error: class of the error.
+        what: name of the array, which the error message contains.
+        where: file of the array, which the error message contains.
+        remedy: remedy that the error message states.
+        error: class of the error to raise.
         least: smallest allowed number.
         most: largest allowed number.
     """

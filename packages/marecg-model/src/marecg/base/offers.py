@@ -21,4 +21,4 @@ RECIPES = {
 }
 """Description of each recipe for users, in the order of `marecg recipes`."""
 TASKS = ("ptbxl-super", "ptbxl-sub", "ptbxl-form", "ptbxl-rhythm", "cpsc2018", "corpus")
-"""Tasks of `marecg probe`."""
+"""Names of the built-in tasks on which `marecg probe` evaluates a model."""

@@ -28,7 +28,7 @@ def plugin(name: str, ours: Mapping[str, T], kind: type[Any], what: str) -> T:
         name: Name of the object.
         ours: Built-in objects by name.
         kind: Type that the object must have.
-        what: Noun for the object, such as `task`. It also selects the group of entry points.
+        what: Kind of object in words, such as `task`. It also selects the group of entry points.
 
     Raises:
         UsageError: If the name is unknown, the object has another type, or it can't be loaded.
@@ -57,7 +57,7 @@ def refuse_unknown(name: str, ours: Collection[str], what: str) -> None:
     Args:
         name: Name of the object.
         ours: Names of built-in objects.
-        what: Noun for the object, as for `plugin`.
+        what: Kind of object in words, as for `plugin`.
     """
     names = {entry.name for entry in entry_points(group=f"marecg.{what}s")}
     file, _, _ = name.rpartition(":")
@@ -66,7 +66,7 @@ def refuse_unknown(name: str, ours: Collection[str], what: str) -> None:
 
 
 def offered_names(what: str) -> list[str]:
-    """Return the names of the objects that other packages register, for example for `recipe`.
+    """Return the names of the objects of a kind, such as `recipe`, that other packages register.
 
     Raises `UsageError` if a mapping (`*`) can't be loaded.
     """

@@ -121,7 +121,8 @@ class Tenths:
 class _Bar:
     """Progress bar from the library rich, drawn in the caller's thread.
 
-    In a thread of its own, the bar couldn't report that stderr can't be written.
+    If rich drew the bar in a separate thread, an error on writing to stderr would be raised in that thread,
+    where the caller couldn't handle it.
     """
 
     def __init__(self, what: str) -> None:

@@ -1,5 +1,8 @@
 """Windows of recordings, with the beats and measurements that the readouts `beats` and `full` need.
 
+A readout is a vector of features per record (`marecg.model.readout`). For both readouts, J consecutive
+patches around each R-peak are the parts of a beat: P, QRS, ST and T.
+
 Shapes: n beats, J patches of a beat, T patches, C leads, L samples, F measured values.
 """
 
@@ -24,7 +27,7 @@ class ReadoutWindow(NamedTuple):
 
     Attributes:
         window: Window of a recording.
-        beats_JT: Number of beats whose j-th patch is patch t.
+        beats_JT: For each part j of a beat and each patch t, the number of beats whose part j is patch t.
         measured_F: Measurements of the recording, or of this window if the recording is long. None if they
             belong to another window of the recording.
     """
@@ -76,7 +79,7 @@ def _measured(ecg: Recording, window: Window, config: ModelConfig) -> NDArray[np
 
 
 def beat_patches(peaks_n: NDArray[np.int64], patches: int, config: ModelConfig) -> NDArray[np.float32]:
-    """Return the number of beats whose j-th patch is patch t of the window, float32 [J, T].
+    """Return the number of beats whose part j is patch t of the window, float32 [J, T].
 
     A window is read at several offsets (`ModelConfig.phases`). A beat counts in a reading only if:
 

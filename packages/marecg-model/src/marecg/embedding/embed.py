@@ -68,8 +68,8 @@ class WideEmbeddings(NamedTuple):
     Attributes:
         rhythm: [B, D], as in `Embeddings`.
         patch: [B, T, D], as in `Embeddings`.
-        wide: [B, V], the requested readout, which is the wide readout or a longer readout. The first D values
-            are h_rhythm. `marecg.model.readout.blocks` lists its parts in order.
+        wide: [B, V], the requested readout, a longer vector of features per record. The first D values are
+            h_rhythm. `marecg.model.readout.blocks` lists its parts in order.
 
     Example:
         >>> h_BD, h_BTD = np.zeros((2, 64), np.float32), np.zeros((2, 139, 64), np.float32)
@@ -125,9 +125,10 @@ def embed(
     """Compute embeddings of records with a frozen model.
 
     A record that is longer than the encoder's context is read in windows, which are evenly spread over the
-    record. Each window is read at `ModelConfig.phases` offsets. h_rhythm and the wide readout are means over
-    all windows. H̄ is the mean over overlapping windows. The beat readout is the mean over all beats. If a
-    record has no beats, the mean over all patches is used instead.
+    record. Each window is read `ModelConfig.phases` times, shifted by a fraction of the patch stride each
+    time. Record embeddings and the wide readout are means over all windows. A patch embedding is the mean
+    over the windows that contain the patch. The beat readout is the mean over all beats. If a record has no
+    beats, the mean over all patches is used instead.
 
     A shorter record is padded, and the padding is hidden from the encoder. Missing leads are hidden as well.
 
@@ -142,9 +143,9 @@ def embed(
         leads: Names of the K leads, in any order; case doesn't matter. By default, the columns of a data
             frame, or the twelve standard leads.
         batch_size: Number of windows per forward pass.
-        readout: Readout to return in addition to h_rhythm. `wide` adds per-lead and amplitude features for
-            linear probes. `beats` is `wide` plus the beat readout. `full` is `beats` plus all parts of the
-            beats and measurements.
+        readout: Features to return in addition to the record embedding, for example for a linear probe.
+            `wide` has features of each lead and its amplitude. `beats` adds features averaged over all beats.
+            `full` adds features of P, ST and T in each lead, and measurements such as intervals.
         device: Device on which the model runs, for example `cuda`. If None, a model stays on its device, and
             a loaded model uses a GPU if PyTorch finds a GPU.
 
@@ -170,7 +171,7 @@ def embed(
         leads = lead_columns(signals) or LEADS
     x_BKL = records(signals, leads)
     first_BKL = x_BKL[:PASS_WINDOWS]
-    # Every n-th sample of n records is enough to judge the amplitude.
+    # To judge the amplitude of n records, every n-th sample is enough.
     thinned_BKL = first_BKL[..., :: len(first_BKL)]
     doubt = amplitude_doubt(np.concatenate(thinned_BKL, axis=1)) if x_BKL.size else None
     if doubt:
@@ -192,14 +193,14 @@ def encode(
 ) -> Iterator[WideEmbeddings]:
     """Yield the embeddings of recordings in order. A batch can contain windows of several recordings.
 
-    Only a single batch, and H̄ of the current recording, are in memory at a time.
+    Only a single batch and the patch embeddings of the current recording are in memory at a time.
 
     Args:
         model: Model.
         recordings: Recordings of any length and with any leads.
         batch_size: Number of windows per forward pass.
         readout: Readout to return as `wide`.
-        patches: Whether to return H̄. If False, `patch` is empty.
+        patches: Whether to return patch embeddings (H̄). If False, `patch` is empty.
 
     Raises:
         UsageError: If the batch size isn't a positive whole number.

@@ -43,9 +43,9 @@ FORMAT = 3
 
 
 def is_folder(out: str | Path) -> bool:
-    """Return whether an output is a folder of parts rather than a single file.
+    """Return whether an output path stands for a folder of parts rather than a single file.
 
-    It is a folder if it ends in /, has no suffix, is an address, or is an existing folder.
+    A path stands for a folder if it ends in /, has no suffix, is an address, or is an existing folder.
     """
     path = Path(out)
     return str(out).endswith("/") or is_remote(out) or path.is_dir() or not path.suffix
@@ -78,9 +78,11 @@ def embed_records(
         out: `.npz` file, `.parquet` file, or folder (`is_folder`). A folder may be an address that fsspec
             supports.
         layout: Layout of arrays among the inputs. Without it, arrays in folders are skipped.
-        patches: Whether to write H̄.
-        readout: Readout to write in addition to h_rhythm, as for `embed`. Its column has the same name.
-        step: Length of a step in seconds. A recording has a row per step. If None, it has a single row.
+        patches: Whether to write patch embeddings (H̄).
+        readout: Readout to write in addition to the record embedding, as for `embed`. Its column has the name
+            of the readout.
+        step: Length of a step in seconds. A recording is divided into steps, and each step is a row. If None,
+            a recording is a single row.
         batch_size: Number of windows per forward pass.
         part_records: Number of records per part of a folder. `PART` if None.
         jobs: Number of processes, which use the GPUs in turn. For the default, see `processes`.
@@ -90,7 +92,8 @@ def embed_records(
     Raises:
         UsageError: If an option is invalid, an input is the output, or the folder contains something else.
         InputError: If an input or every record is unreadable, or a worker process was killed.
-        CheckpointError: If the model can't be loaded, its output isn't finite, or it was replaced.
+        CheckpointError: If the model can't be loaded, its output isn't finite, or its files were replaced
+            while the call ran.
         OutputError: If the output can't be written.
     """
     check_readout(readout)

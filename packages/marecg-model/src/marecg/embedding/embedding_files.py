@@ -46,7 +46,7 @@ READOUTS = ("wide", "beats", "full")
 VECTORS = ("rhythm", *READOUTS)
 """Columns with vectors. All vectors in a column have the same length."""
 GROUP, PATCH_GROUP = 8192, 64
-"""Number of records per row group of a Parquet file, without and with H̄. They take about 25 MB."""
+"""Number of records per row group of a Parquet file, without and with patch embeddings: about 25 MB."""
 BATCH_ROWS = 8192
 """Number of records that are read at a time. At the paper's width, h_rhythm takes 25 MB."""
 
@@ -54,8 +54,8 @@ BATCH_ROWS = 8192
 def schema(config: ModelConfig, readout: Readout, *, patches: bool) -> pa.Schema:
     """Return the columns of a file.
 
-    They are `RECORD_FIELDS` and `rhythm` [D]. Unless the readout is `rhythm`, the readout is a column. If
-    `patches` is True, `patch` [T, D] is a column.
+    These are `RECORD_FIELDS` and the record embedding `rhythm`, [D]. If the readout isn't `rhythm`, a column
+    contains the readout. If `patches` is True, the column `patch` contains the patch embeddings, [T, D].
     """
     widths = {"rhythm": config.width}
     if readout != "rhythm":
@@ -123,8 +123,8 @@ def gather_npz(parts: Sequence[Path], path: Path) -> None:
     """Join parts into an `.npz` file.
 
     Its arrays are `id`, `record`, `source` and `start` [M], `rhythm` [M, D], and the readout [M, W] if the
-    parts have a readout. If the parts have H̄, `patch` contains the patches of all records in sequence, and
-    `patches` the number of patches of each record.
+    parts have a readout. If the parts have patch embeddings, `patch` contains the embeddings of all records
+    in sequence, and `patches` the number of patches of each record.
     """
     columns = pq.read_schema(parts[0])
     arrays: dict[str, NDArray[Any]] = {

@@ -1,4 +1,6 @@
-"""Folder of embeddings: a manifest, and a Parquet file for each part. The manifest is written first.
+"""Folder of embeddings: a manifest, and a Parquet file for each part of the records.
+
+The manifest is a JSON file that describes the embeddings. It is written first.
 
 _embeddings.json     manifest: model, readout, records, records per part
 part-00000.parquet   first part (`embedding_files.write`); its metadata lists unreadable records
@@ -45,7 +47,7 @@ class EmbeddingStore:
 
     Attributes:
         where: Path or address of the folder.
-        settings: Content of the manifest. Equal manifests lead to equal bytes.
+        settings: Content of the manifest. Two calls with equal manifests write equal bytes.
     """
 
     where: str

@@ -31,7 +31,7 @@ class Unread(NamedTuple):
 
     Attributes:
         name: Unique name of the record.
-        place: File of the record, for messages.
+        place: File of the record, which error messages name.
         read: Function that reads the record. It raises `RecordError` if the record is unusable.
     """
 
@@ -151,7 +151,7 @@ class Inputs:
         """Return a hash of the records. It doesn't depend on the paths of their folders.
 
         Args:
-            manifest: Manifest of an interrupted call, for `hash_sources`.
+            manifest: Manifest of an interrupted call, so that `hash_sources` can reuse its hashes.
         """
         files = hash_sources([candidate for _, candidate in self._files], manifest)
         digest = hashlib.sha256(files.sha256.encode())

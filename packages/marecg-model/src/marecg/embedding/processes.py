@@ -14,7 +14,10 @@ from marecg.model.mar_ecg import MarEcg
 from marecg.model.pretrained import weights_sha256
 
 WORTH_A_PROCESS = 1024
-"""Number of records that justify a process. With `small`, they take three times as long as starting it."""
+"""Number of records that justify a further process.
+
+With the model `small`, embedding them takes three times as long as starting a process.
+"""
 SMALL = 10_000_000
 """Number of parameters up to which processes are faster than threads, because matrix products are small.
 
@@ -27,8 +30,8 @@ T = TypeVar("T")
 def processes(model: MarEcg, records: int, jobs: int | None = None) -> int:
     """Return the number of processes for a number of records.
 
-    It is `jobs` if given. Otherwise, there is a process per GPU. Without a GPU, a large model has a single
-    process. A small model has at most a process per torch thread, and only as many as have enough work.
+    The number is `jobs` if given. Otherwise, there is a process per GPU. Without a GPU, a large model has a
+    single process. A small model has at most a process per torch thread, and no more than have enough work.
     """
     if jobs is not None:
         return jobs
@@ -68,7 +71,7 @@ def in_processes(
         where: Path of the output. Error messages name it.
 
     Raises:
-        CheckpointError: If the model was replaced.
+        CheckpointError: If the files of the model were replaced after `model` was loaded.
         CorpusError: If a process was killed.
     """
     weights, threads = weights_sha256(model), max(1, torch.get_num_threads() // count)

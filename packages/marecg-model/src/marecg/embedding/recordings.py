@@ -29,7 +29,10 @@ from marecg.model.windows import Recording, check_samples, recording
 PIECE_S = 120
 """Length of a piece in seconds. Twelve leads at 1000 Hz take 12 MB in double precision."""
 MARGIN_S = 1
-"""Seconds before and after a piece that are resampled with it. The filter is shorter from 50 Hz on."""
+"""Seconds before and after a piece that are resampled with it.
+
+For recordings with a sampling rate of at least 50 Hz, the resampling filter is shorter.
+"""
 
 
 class LongSignal:
@@ -94,8 +97,8 @@ class Embedded:
     Attributes:
         records: Number of embedded records.
         failed: Reasons why records couldn't be embedded, by the name of the record.
-        doubtful: Doubts about embedded records, by the name of the record.
-        unavailable: Names of the records in `failed` that were only unavailable. They can be tried again.
+        doubtful: Warnings about embedded records, by the name of the record.
+        unavailable: Names of the records in `failed` that couldn't be reached. They can be tried again.
     """
 
     records: int = 0
@@ -166,9 +169,10 @@ def embedded(
         done: Outcome, to which each record is added.
         batch_size: Number of windows per forward pass.
         readout: Readout to compute.
-        patches: Whether to compute H̄.
+        patches: Whether to compute patch embeddings (H̄).
     """
-    waiting: deque[dict[str, Any]] = deque()  # `encode` reads ahead, because records share batches
+    # Fields of records that `encode` has read, but not yet embedded, because a batch has several records.
+    waiting: deque[dict[str, Any]] = deque()
 
     def signals() -> Iterator[Recording]:
         for row, ecg in readable(records, model.config, done):

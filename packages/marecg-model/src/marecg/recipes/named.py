@@ -1,4 +1,4 @@
-"""Named recipes: the paper's recipes (Table component-ablation), and smaller recipes derived from them."""
+"""Named recipes: the recipes of the MAR-ECG paper (Table component-ablation), and smaller recipes."""
 
 from collections.abc import Callable
 from typing import Any, TypeVar
@@ -30,7 +30,7 @@ def c1_gscl() -> Config:
 
 
 def c2p() -> Config:
-    """Return C2′: C1 with latent prediction, view contrast, regularisation and concept texts."""
+    """Return C2′: C1 with latent prediction, view contrast, regularisation and concept-text alignment."""
     return c1().derived(
         name="c2p", jepa=JepaConfig(), view=ViewConfig(), regulariser=RegulariserConfig(), mpct=MpctConfig()
     )
@@ -42,16 +42,16 @@ def c2() -> Config:
 
 
 def c3() -> Config:
-    """Return C3: C2 with multi-scale physiological supervision, and views in which beats don't move."""
+    """Return C3: C2 with multi-scale physiological supervision, and augmentations that don't move beats."""
     return c2().derived(name="c3", view=ViewConfig(augmentation="rhythm-safe"), msps=MspsConfig())
 
 
 def tiny(recipe: Callable[[], Config] = c1_gscl, name: str = "tiny") -> Config:
     """Return a recipe, by default C1 with GSCL, at a size that two CPU cores train in minutes.
 
-    Patches have 200 ms and don't overlap, so the context has 35 patches instead of 139. In a run of so few
-    steps, GSCL teaches more than reconstruction. The mask is therefore smaller, and the weight of GSCL is
-    larger.
+    Patches have 200 ms and don't overlap, so the encoder's context has 35 patches instead of 139. In a run of
+    so few steps, graph-smoothed contrastive learning (GSCL) teaches the model more than reconstruction. The
+    mask is therefore smaller than in the paper, and the weight of GSCL is larger.
     """
     full = recipe()
     narrow = {"width": 32, "depth": 1, "heads": 2}
@@ -85,7 +85,11 @@ def small(recipe: Callable[[], Config] = c3, name: str = "small") -> Config:
 
 
 def small_graph() -> Config:
-    """Return `small-gscl` with a loss on leaves and families instead of the graph's distances."""
+    """Return `small-gscl` with targets that don't depend on distances in the concept graph.
+
+    Instead, one loss compares leaf concepts, and another compares families: root concepts with all concepts
+    below them.
+    """
     config = small(c1_gscl, "small-graph")
     hierarchical = {"sigma": 0.01, "a_hat": "identity", "families": 0.5}
     return config.derived(gscl=changed(config.gscl, **hierarchical))
@@ -111,12 +115,12 @@ def _below_paper_size(
 ) -> Config:
     """Return a recipe with the changes that help models below the paper's size.
 
-    - The supervised pass is unmasked, as in inference. It is augmented and cropped at random.
+    - Losses with labels use an unmasked record, as in inference. It is augmented and cropped at random.
     - Tokens contain the amplitude of their lead.
     - Masks cover blocks of patches and leads.
     - Records with rare leaves are drawn more often.
     - The exported weights are an average over steps. The exported model reads each window at three offsets.
-      Its wide readout includes the modulation spectrum.
+      Its wide readout, a vector of features per record, includes the modulation spectrum of the beats.
 
     For the measured effects, see research/small/summary.md.
     """

@@ -94,8 +94,8 @@ def override(config: Config, changes: Iterable[str | Change]) -> Config:
     """Return a recipe with changes `section.key=value`, applied in order.
 
     A value that isn't JSON is plain text. `gscl=null` removes an objective, and `gscl={}` or any `gscl.key=…`
-    adds it. If the recipe has as many positions as its window has patches, the positions follow the window.
-    A number for `train.accumulate` replaces `train.global_batch_size`, and vice versa.
+    adds it. If `model.positions` equals the number of patches in a record window, it is computed anew from
+    the changed settings. A number for `train.accumulate` replaces `train.global_batch_size`, and vice versa.
 
     Raises `ConfigError` if a key is unknown, a value is invalid, or `=` is missing.
 
@@ -205,7 +205,7 @@ def parsed(text: str) -> Any:
 
 
 def _refused(error: ValidationError, changes: Iterable[Change]) -> ConfigError:
-    """Build the error for an invalid value. It names the change that set the value, or all changes."""
+    """Build the error for an invalid value. The error names the change that set the value, or all changes."""
     first = error.errors()[0]
     key = ".".join(str(part) for part in first["loc"])
     message = requirement(first)

@@ -148,8 +148,9 @@ class Config(Settings):
     def _from_outside(cls, values: Any, info: ValidationInfo) -> Any:
         """Read unknown fields as objectives from other packages. Any other unknown field is an error.
 
-        The validation context may contain three keys. `kinds` has the classes of such objectives by name.
-        `strict` applies to their values. If `elsewhere` is True, objectives that aren't installed are kept.
+        The validation context may contain three keys. `kinds` has the settings classes of such objectives by
+        name. `strict` is pydantic's strictness for their values. If `elsewhere` is True, objectives that
+        aren't installed are kept.
         """
         if not isinstance(values, dict):
             return values
