@@ -108,7 +108,10 @@ def standings(
 
 
 def heads_and_lines(standing: Sequence[dict[str, Any]]) -> tuple[list[str], list[list[str]]]:
-    """Return the head of the table, and a line per recipe. Columns of equal FLOPs are optional."""
+    """Return the head of the table, and a line per recipe. Means have a column per share and budget.
+
+    The budgets are equal records and equal FLOPs. A budget without recipes has no columns.
+    """
     shares = sorted({fraction for row in standing for fraction in row["means"]})
     by_budget = {
         f"equal {title}": {row["recipe"]: row for row in standing if row["equal"] == budget}

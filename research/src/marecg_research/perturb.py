@@ -1,9 +1,9 @@
 """Make control graphs with deliberate errors, which show how much a model benefits from the real graph.
 
 Each control is a separate ontology with another IRI, hash and title. Only edges change: concepts keep their
-indices, abbreviations, labels and texts, and codes keep their leaves. With the
-rule `most-specific`, which depends on subtypes, the primary concept of 0.6 to 6 % of the coded records also
-changes. The soft target of a record is centred on its primary concept.
+indices, abbreviations, labels and texts, and codes keep their leaves. With the rule `most-specific`, which
+depends on subtypes, the primary concept of 0.6 to 6 % of the coded records also changes. The soft
+target of a record is centred on its primary concept.
 
 Example:
     >>> import ecg_ontology
@@ -27,7 +27,7 @@ from ecg_ontology.graph.enumeration import lock_of
 from ecg_ontology.ontology import Ontology
 
 _COPIED_FIELDS = ("official", "abbreviations", "misstatements", "shapes", "unread")
-"""Fields of the real draft that are copied. Cross-references aren't, because a control is never exchanged."""
+"""Fields of the real draft that are copied. Cross-references aren't needed in a control."""
 
 
 def control_of(onto: Ontology, name: str) -> Ontology:

@@ -21,7 +21,10 @@ HEADS = {
     **{"hidden": 128, "outputs": 64, "prototypes": 256},
     **{"width": 32, "depth": 1, "heads": 2, "momentum": 0.99},
 }
-"""Settings of the heads of small methods. The momentum is lower, because runs are short."""
+"""Settings of a method's heads at the sizes `small` and `tiny`. The momentum is lower than in the papers.
+
+Runs are short, so the slow network must follow the trained network faster.
+"""
 METHODS = tuple(name for name in COMPARATORS if name != "labels")
 """Names of published methods. `labels` is a control."""
 
@@ -32,7 +35,7 @@ def labels() -> Config:
 
 
 def sigma0() -> Config:
-    """Return C1 with GSCL whose σ is so small that targets contain only the active leaves."""
+    """Return C1 with GSCL whose σ is so small that a record's target contains only its own leaves."""
     config = c1_gscl()
     return config.derived(name="c1-sigma0", gscl=changed(config.gscl, sigma=0.01))
 

@@ -198,7 +198,7 @@ def discrimination_loss(z_BK: Tensor) -> Tensor:
 
 
 def _error(predicted_BNCP: Tensor, x_BNCP: Tensor, counted_BNC: Tensor) -> Tensor:
-    """Return the mean squared error over the counted patches."""
+    """Return the mean squared error over the patches that are marked in `counted_BNC`."""
     error_BNC = (predicted_BNCP - x_BNCP).square().mean(-1)
     return (error_BNC * counted_BNC).sum() / counted_BNC.sum().clamp(min=1)
 

@@ -38,7 +38,7 @@ class Labels(Objective, of=LabelsConfig):
         init_linear(self.to_leaves)
 
     def losses(self, views: Views) -> Losses:
-        """Return the loss `labels`."""
+        """Return the loss `labels`, which is the binary cross-entropy of the leaves."""
         view = views.supervised
         y_BN = view.supervision.y_BN[:, self.leaves]
         return {"labels": (1.0, labels_loss(self.to_leaves(view.rhythm_BD), y_BN))}

@@ -174,7 +174,7 @@ class Dino(Momentum, of=DinoConfig):
         self.register_buffer("centre_K", torch.zeros(settings.prototypes))
 
     def losses(self, views: Views) -> Losses:
-        """Return the loss `dino`, and update the centre over all ranks."""
+        """Return the loss `dino`, and update the centre: the moving average of the teacher's logits."""
         pairs, tau, tau_slow = self.pairs(views), self.settings.tau, self.settings.tau_slow
         terms = [dino_loss(z_BK, slow_BK - self.centre_K, tau, tau_slow) for z_BK, slow_BK in pairs]
         with torch.no_grad():

@@ -22,7 +22,7 @@ LEAF_ONLY, INFERENCE_ONLY, LABELS_INFERENCE = "leaf only", "inference only", "la
 SPREAD = "spread"
 FAMILIES, RANDOM_FAMILIES = "families", "random families"
 FAMILY_WEIGHT = 0.5
-"""Weight λ of the hierarchical cross-entropy, from the first edition of research/graph/plan.md."""
+"""Weight of the loss on families, relative to the loss on leaves, from research/graph/plan.md."""
 MATCHING = 24
 """Number of bisections in the search for a control's σ."""
 
@@ -34,7 +34,7 @@ class GraphArm:
     Attributes:
         name: name of the arm.
         graph: the graph.
-        sigma: σ of the soft targets; NaN if targets contain only the active leaves.
+        sigma: σ of the soft targets; NaN if targets contain only the record's own leaves.
         propagates: whether prototypes are propagated by Â. If False, Â is replaced by the identity.
         matched: σ that is used in place of `sigma`, so that a control's targets have the same entropy as the
             real graph's; None if `sigma` is used.

@@ -48,7 +48,10 @@ CODED = 0.8
 """Share of coded records among the training records. The rest are the test records, without their codes."""
 STEP_RECORDS, LR = 16, 1e-3
 GSCL_WEIGHT = 2.0
-"""Weight of GSCL, as in `tiny`. In so few steps, GSCL must have more weight than reconstruction."""
+"""Weight of GSCL, as in the recipe `tiny`.
+
+In so few steps, GSCL must have more weight than reconstruction.
+"""
 LABELS_WEIGHT = 0.4
 """Weight of independent labels.
 
@@ -56,7 +59,7 @@ At this weight, the gradient of the labels on H is as large as the gradient of G
 4.9 times as large (mean over ten batches).
 """
 POINTED = 0.01
-"""σ so small that targets contain only the active leaves."""
+"""σ that is so small that a record's target contains only its own leaves."""
 PATIENT_FOLDS = 8
 """Number of folds of patients for the ridge regression."""
 

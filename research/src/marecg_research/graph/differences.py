@@ -106,7 +106,10 @@ def difference(table: pd.DataFrame, arm: str, other: str) -> Crossed:
 
 
 def permutation(table: pd.DataFrame, *, lower_is_better: bool = False) -> float:
-    """Return the p-value of the real graph: (1 + shuffles that are at least as good) / (1 + shuffles)."""
+    """Return the p-value of the real graph among the shuffles.
+
+    p = (1 + number of shuffles that are at least as good) / (1 + number of shuffles).
+    """
     means = table.mean() * (-1 if lower_is_better else 1)
     shuffled = means[shuffles(table)]
     return float((1 + (shuffled >= means[REAL]).sum()) / (1 + len(shuffled)))

@@ -61,7 +61,8 @@ Regime = Literal["all", "few", "coarse", "left-out"]
 READ = ("mean", "max", "std", "log_std", "modulation")
 """Parts of the wide readout that are used as features.
 
-h_rhythm is left out because its pool is untrained in C1, and single leads because they are many values.
+h_rhythm, the pooled vector of a record, is left out because the recipe C1 doesn't train its pool. Single
+leads are left out because they have many values.
 """
 HELD_OUT = 6
 """One in `HELD_OUT` training records is held out."""

@@ -229,7 +229,7 @@ def _contrasts(table: pd.DataFrame) -> list[tuple[str, str]]:
 
 
 def _forest(parts: Mapping[str, pd.DataFrame]) -> str:
-    """Draw all differences with intervals as SVG, with a panel per regime. Ticks are single shuffles."""
+    """Draw all differences with intervals as SVG, with a panel per regime. Each tick is a single shuffle."""
     tables = {regime: units(frame, PRIMARY, chosen_sigmas(frame) or SIGMA) for regime, frame in parts.items()}
     figure = Figure(figsize=(8, 1 + 3.2 * len(tables)), layout="constrained")
     panels = figure.subplots(len(tables), squeeze=False, sharex=True)[:, 0]

@@ -124,7 +124,7 @@ def losses_of(y_M: NDArray[np.floating], p_M: Floats) -> Floats:
 
 
 def log_loss(y_M: NDArray[np.floating], p_M: Floats) -> float:
-    """Return the mean of `losses_of`."""
+    """Return the mean cross-entropy of the records."""
     return float(losses_of(y_M, p_M).mean())
 
 

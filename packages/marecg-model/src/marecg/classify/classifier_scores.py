@@ -49,7 +49,7 @@ class GroupScore(Auc):
         ece_before, log_loss_before: the same without calibration, for the probabilities σ(logit).
         ece_chance: expected calibration error of perfectly calibrated probabilities.
         chosen_by: number of validation positives used to choose the threshold; None without a threshold.
-        prevalence: expected share of records with the class in use.
+        prevalence: share of records that are expected to have the class when the classifier is used.
         ppv_at_prevalence: positive predictive value at `prevalence`.
     """
 
@@ -84,7 +84,8 @@ class Evaluation(Settings):
         missing: number of labelled records that the corpus lacks.
         missing_names: names of the first missing records.
         exclusive: whether each record has exactly one class.
-        seen: number of test records that are in the encoder's training data, or whose patient is.
+        seen: number of test records that the encoder was trained on, or whose patient has another record that
+            the encoder was trained on.
         readout: readout of the head, that is, the features that the encoder gives to the head.
         losses: log loss on validation of each readout that was tried.
         reused: number of records whose embeddings an earlier run had stored.
@@ -124,9 +125,10 @@ def class_scores(
 
     Args:
         classifier: fitted classifier.
-        frame: predictions of the test records (`fit_classifier.PREDICTIONS`).
+        frame: predictions of the test records, as in predictions.parquet.
         counts: positives and labelled records of each split.
-        prevalence: expected share of records with a class in use, for any of the classes.
+        prevalence: share of records that are expected to have a class when the classifier is used, by class.
+            Classes may be left out.
         group: name of the group of records in `frame`. Classes with few positives or negatives in the group
             are left out. Empty if `frame` has all test records.
     """

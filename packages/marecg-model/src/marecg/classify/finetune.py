@@ -49,7 +49,7 @@ def finetune(
         run: a model as for `MarEcg.from_pretrained`. It isn't changed.
         task: name or definition of the task.
         root: folder of the task's data.
-        how: settings of fine-tuning, each for a row of the report. The first row is compared with the others.
+        how: settings of fine-tuning. Each has a row in the report. Other rows are compared with the first.
         fractions: shares of the training records to train on.
         seeds: number of draws per fraction.
         folds: as for `Request`.

@@ -72,10 +72,11 @@ def fit_classifier(
         data: prepared corpus.
         out: new folder, or a folder with an older classifier, which is replaced. A folder with other files is
             refused.
-        labels: table of labels; see `label_tables.read_labels`. If None, the classes are the leaves that
-            enough records of the corpus have.
+        labels: table of labels; see `label_tables.read_labels`. If None, the classes are the findings
+            (leaves of the graph) that enough records of the corpus have.
         exclusive: whether each record has exactly one class. If so, only the likeliest class is called.
-        prevalence: expected share of records with a class in use, for any of the classes.
+        prevalence: share of records that are expected to have a class when the classifier is used, by class.
+            Classes may be left out.
 
     Raises:
         InputError: a class has too few labels, or the labels contradict `exclusive`.

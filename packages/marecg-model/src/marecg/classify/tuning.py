@@ -52,7 +52,10 @@ WARMING = 10
 CLIP = 1.0
 """Maximum norm of the gradients."""
 SLOPES = np.linspace(0.4, 1, 7)
-"""Factors for logits in the validation loss. They reduce overconfidence, which calibration would correct."""
+"""Factors for logits, of which the best is used in the validation loss.
+
+So a network isn't rejected because it is overconfident. Calibration corrects overconfidence later.
+"""
 
 
 @dataclass(frozen=True)

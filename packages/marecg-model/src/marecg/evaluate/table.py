@@ -39,7 +39,7 @@ KINDS = {
     **dict.fromkeys(("versus", "versus_low", "versus_high", "seconds", "h_rank"), "float64"),
     **dict.fromkeys(("auprc", "f_max"), "float64"),
 }
-"""Columns of the frame. Macro AUC, its spread over seeds and its interval are in percent.
+"""Columns of the frame, and their types. Macro AUC, its spread over seeds and its interval are in percent.
 
 source          `PRINTED` or `MEASURED`
 group           the run; empty if several runs have the score in common
@@ -53,7 +53,7 @@ auprc           mean of the classes' average precisions in percent
 f_max           `metrics.f_max` in percent
 """
 VERSUS = ["versus", "versus_low", "versus_high"]
-"""Columns that are only valid within a single report."""
+"""Columns with the difference from a report's reference. They can't be compared between reports."""
 ROW = ["source", "group", "method"]
 """Columns that identify a row of a printed table."""
 FIGURES = ["macro_auc", "sd", "low", "high", "test_records", "task_sha256", "leaked_records"]

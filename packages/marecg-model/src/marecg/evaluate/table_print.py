@@ -42,7 +42,7 @@ TEX = str.maketrans(
 
 @dataclass(frozen=True)
 class Style:
-    """Marks of an output format.
+    """Marks and number format of an output format, such as Markdown.
 
     Attributes:
         marks: formats of the best (1) and second-best (2) score.

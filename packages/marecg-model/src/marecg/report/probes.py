@@ -131,7 +131,7 @@ def _carded(scores: Sequence[Score]) -> Iterator[Trust | None]:
 
 
 def _of(scores: pd.DataFrame, reference: str) -> Trust | None:
-    """Return a probe's verdict at its largest share, or None if only the encoder was probed."""
+    """Return the verdict at the largest share of training records, or None if only the encoder was probed."""
     rows = scores[scores["fraction"] == scores["fraction"].max()]
     reference_rows, rivals = rows[rows["method"] == reference], rows[~rows["method"].isin(ENCODER_METHODS)]
     if reference_rows.empty or rivals.empty:

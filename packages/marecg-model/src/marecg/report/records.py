@@ -37,7 +37,7 @@ from marecg.report.tracing import SECONDS, stacked, tracing, tracing_gain
 from marecg.use.predict import predict
 
 FROM_CORPUS = 3
-"""Maximum number of corpus records on a page. Each record has another family."""
+"""Maximum number of corpus records on a page. The records belong to different families."""
 _DATE = re.compile(r"(?<!\d)(\d{1,2})/(\d{1,2})/(\d{4})(?!\d)")
 TABLED = ("id", "source", "codes", "age", "sex", "patient", "acquired", "device", "machine")
 """Fields of a PTB-XL record that come from the dataset's table."""

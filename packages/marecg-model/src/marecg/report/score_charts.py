@@ -39,7 +39,7 @@ def method_rocs(predictions: Predictions, share: float) -> Markup:
 
 
 def class_rocs(predictions: Predictions, share: float) -> Markup:
-    """Draw an ROC curve for each of the most frequent classes, by the probe's reference method."""
+    """Draw an ROC curve for each of the most frequent classes, for the method that the probe is about."""
     rotations = _rocs(predictions, (predictions.reference, share))
     support = dict(zip(predictions.classes, predictions.y_MK.sum(axis=0, dtype=int), strict=True))
     frequent = sorted({name for of in rotations for name in of}, key=lambda name: (-support[name], name))

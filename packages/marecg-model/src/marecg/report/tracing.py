@@ -2,8 +2,8 @@
 
 If waves are too high for the paper, the gain is halved or lowered further, as on an electrocardiograph. The
 gain is printed. Limb leads and chest leads have separate gains. Each lead is centred on its median, similar
-to a high-pass filter. A short artefact doesn't lower the gain, because most seconds of a lead decide on it.
-Artefacts are clipped at the paper's edge.
+to a high-pass filter. A short artefact doesn't lower the gain, because the gain must suit most seconds of a
+lead, not all. Artefacts are clipped at the paper's edge.
 
 Shapes: C leads, L samples.
 """

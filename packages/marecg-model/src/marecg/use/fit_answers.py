@@ -115,7 +115,7 @@ def judged(
 def curve_point(
     answers: Answers, onto: Ontology, q_MN: NDArray[np.float64], is_MN: NDArray[np.bool_], risk: float
 ) -> tuple[list[bool], list[bool], tuple[int, float]]:
-    """Evaluate the answers at a risk.
+    """Evaluate the answers at a risk, which is the share of answers that may be wrong.
 
     Returns:
         - For each answer, whether it is wrong.

@@ -82,7 +82,7 @@ class Part:
 
 @dataclass(frozen=True)
 class Fitted:
-    """Fitted classifier with its chosen strength.
+    """Fitted classifier, and the strength or epoch that was chosen on val.
 
     Attributes:
         chosen: value chosen on val, such as C.
@@ -106,7 +106,7 @@ The arguments are the training part and the validation part. The function has no
 
 
 def _linear(scaler: StandardScaler, weight_FK: Floats, bias_K: Floats) -> Callable[[NDArray[Any]], Floats]:
-    """Return a function from features to logits [M, K]."""
+    """Return a function that standardises features, and computes logits [M, K] from weights and biases."""
     return lambda x_MF: np.asarray(scaler.transform(x_MF.astype(np.float64)) @ weight_FK + bias_K)
 
 

@@ -1,6 +1,7 @@
 """Protocol `merl`: the linear probe of MERL (Liu et al. 2024, arXiv:2403.06659), on frozen features.
 
-Use it only to compare with numbers published by MERL's protocol. For all other purposes, `strict` is better.
+Use it only to compare with numbers published by MERL's protocol. For all other purposes, use the default
+protocol `strict`.
 
 Shapes: M records, K classes, F features, C leads, L samples.
 """

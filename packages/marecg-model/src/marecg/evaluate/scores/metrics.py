@@ -175,7 +175,7 @@ def _weighted_auc(y_M: NDArray[np.uint8], logits_M: Floats, weight_RM: Floats) -
 
 
 class Reliability(NamedTuple):
-    """Calibration in bins of rising probability.
+    """Predicted and observed shares of a class in N bins of records, in ascending order.
 
     Attributes:
         predicted_N: mean predicted probability.

@@ -133,7 +133,8 @@ class Report(Frozen):
         model: folder of the model, or file of features.
         concepts_sha256: hash of the model's concept scores; empty if only its prototypes are used.
         leak: leaked records; None if the encoder's training records are unknown.
-        rank: effective rank of h_rhythm over the task's records; None if features are tested.
+        rank: effective rank of h_rhythm, the number of directions in which the task's records differ; None if
+            features are tested.
         request: options of the probe (`Request.as_json`).
         remarks: remarks needed to interpret the encoder's rows.
         rotations: number of rotations of the folds. Test records are pooled, and scores are averaged.

@@ -44,14 +44,14 @@ ZERO_SHOT = "zero-shot"
 READ_AS = {"rhythm": ENCODER, "wide": WIDE, "beats": BEATS, "full": FULL, "concepts": CONCEPTS}
 """Name of the row for each value of `--readout`."""
 ENCODER_METHODS = (ENCODER, WIDE, BEATS, FULL, CONCEPTS, MEAN_H, ZERO_SHOT)
-"""Rows of a run's encoder."""
+"""Rows of a run's encoder. All other rows are controls or baselines."""
 RANDOM = "random encoder"
 """Row of an untrained encoder with the same shape as the run's encoder."""
 
 
 @dataclass(frozen=True)
 class Trial:
-    """Result of a single probe.
+    """Result of a single fit, on a draw of training records.
 
     Attributes:
         fraction: share of the training records.

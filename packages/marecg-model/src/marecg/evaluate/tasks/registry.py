@@ -18,7 +18,7 @@ PUBLISHED = {task.name: task for task in (*PTBXL_TASKS, CPSC2018)}
 TASKS = {**PUBLISHED, CORPUS.name: CORPUS}
 
 ALL = "all"
-"""Name for all published tasks."""
+"""Value of `--task` that stands for all published tasks."""
 
 
 def task_named(name: str) -> TaskDefinition:
