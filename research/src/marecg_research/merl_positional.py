@@ -1,9 +1,9 @@
 """Write MERL's split tables with the labels that MERL's code reads from them.
 
 MERL's code takes the n-th label column of each file for the n-th class of the training file. But the order of
-the columns differs between files. On the sub task, three classes of the test part get wrong labels, and a
-perfect classifier has a score of 93.37. To reproduce MERL's scores, probe with the protocol `merl` on the
-tables of `write_positional`.
+the columns differs between files. On the task ptbxl-sub, three classes of the test part get wrong labels, and
+a perfect classifier has a macro AUC of 93.37 %. To reproduce MERL's scores, probe with the protocol `merl` on
+the tables of `write_positional`.
 """
 
 from pathlib import Path

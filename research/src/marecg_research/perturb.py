@@ -2,8 +2,8 @@
 
 Each control is a separate ontology with another IRI, hash and title. Only edges change: concepts keep their
 indices, abbreviations, labels and texts, and codes keep their leaves. With the rule `most-specific`, which
-depends on subtypes, the primary concept of 0.6 to 6 % of the coded records also changes. The soft
-target of a record is centred on its primary concept.
+depends on subtypes, the primary concept of 0.6 to 6 % of the coded records also changes. The soft target
+of a record is centred on its primary concept.
 
 Example:
     >>> import ecg_ontology

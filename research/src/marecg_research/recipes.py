@@ -98,4 +98,4 @@ COMPARISON: dict[str, Callable[[], Config]] = {
     "small-labels": partial(small, labels, "small-labels"),
     **{f"tiny-{make.__name__}": partial(_tiny, make, f"tiny-{make.__name__}") for make in CONTROLS},
 }
-"""All methods and controls by name: at the size of C1, as `small-…`, and as `tiny-…`."""
+"""Recipes of all methods and controls by name. Prefixes mark other sizes than C1."""

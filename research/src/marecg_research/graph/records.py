@@ -173,7 +173,7 @@ class Split:
         return np.split(x_RW, np.cumsum([len(part) for part in parts[:-1]]))
 
     def features(self, model: MarEcg, folder: Path, progress: Progress = shown) -> list[NDArray[np.float32]]:
-        """Return the features of the three parts, standardised on the training records."""
+        """Return features of training, held-out and test records, standardised on the training records."""
         parts = [
             read_off(x_MW, model.config)
             for x_MW in self.wide(model, [self.teach, self.held_out, self.test], folder, progress=progress)

@@ -63,7 +63,10 @@ PAIRS = (
     (FAMILIES, RANDOM_FAMILIES),
     (FAMILIES, LEAF_ONLY),
 )
-"""Pairs of arms to compare, in addition to each arm with `edgeless`, and the real graph with shuffles."""
+"""Further pairs of arms to compare.
+
+Each arm is also compared with `edgeless`, and the real graph with the shuffles.
+"""
 FLOOR, LEFT_OUT = "floor", "left-out"
 ACCENT = "#2f6fb3"
 

@@ -1,1 +1,1 @@
-"""Define what a probe compares: encoders, zero-shot, hand-crafted features, baselines and files."""
+"""Define what a probe compares: encoders, hand-crafted features, baselines, and files of features."""

@@ -1,4 +1,4 @@
-"""Store the logits of probes on the test records, and compare runs by them.
+"""Store the logits of probes on the test records, and compare the macro AUCs of runs.
 
 DeLong's test follows DeLong, DeLong & Clarke-Pearson 1988, doi:10.2307/2531595, with the midranks of Sun & Xu
 2014, doi:10.1109/LSP.2014.2337313. The variance of an AUC is a sum of squared contributions of records. A
