@@ -42,7 +42,7 @@ class Settings(BaseModel):
 
 
 class Probe(Settings):
-    """Settings of `probe`."""
+    """Settings of the command `marecg probe`."""
 
     folds: Folds = Field(
         (), description="folds for training, selection and test: 1-5,6,7-8; separate rotations by ;"
@@ -55,7 +55,7 @@ class Probe(Settings):
 
 
 class Training(Settings):
-    """Settings of `classify fit`."""
+    """Settings of the command `marecg classify fit`."""
 
     steps: int = Field(1500, description="maximum number of steps")
     patience: int = Field(300, description="number of steps without improvement on validation to stop after")
@@ -70,7 +70,7 @@ class Training(Settings):
 
 
 class FineTuning(Training):
-    """Settings of `probe --protocol finetune`."""
+    """Settings of the command `marecg probe --protocol finetune`."""
 
     layers: Rows = Field(
         ("all",), description="layers to train: head, last:N (blocks) or all; separate rows by ;"
@@ -81,14 +81,14 @@ class FineTuning(Training):
 
 
 class Sizes(Settings):
-    """Settings of `embed` for the sizes of batches and output parts."""
+    """Settings of `marecg embed` for the sizes of batches and output parts."""
 
     batch_size: Count = Field(32, description="windows per forward pass")
     part_records: Count = Field(1024, description="records per part of a folder")
 
 
 class Answers(Settings):
-    """Settings of the calibrated answers that `predict` prints."""
+    """Settings of the calibrated answers that `marecg predict` prints."""
 
     risk: float | None = Field(
         None, gt=0, lt=1, description="maximum share of wrong answers; 0.1 if the model is calibrated"

@@ -9,7 +9,8 @@ from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
 MEASURED = ("rate", "p", "pr", "qrs", "qt", "qtc", "axis")
-"""The first seven fields: rate in beats per minute, intervals in ms, frontal QRS axis in degrees."""
+"""First seven fields of `MachineReport`: rate in beats per minute, intervals in ms, frontal QRS axis in
+degrees."""
 LONGEST_MS = 2000
 _NAMES_SOMEBODY = re.compile(
     r"\b(confirmed|read|reviewed|edited|signed|verified|ordered|referred|interpreted)( and \w+)? by\b"

@@ -87,7 +87,7 @@ class _Draft(NamedTuple):
 
 @contextmanager
 def silent(_what: str) -> Iterator[Callable[[int, int | None], None]]:
-    """Show no progress."""
+    """Show no progress. This is the default `progress` of `write_corpus`."""
     yield lambda done, total: None
 
 

@@ -26,7 +26,7 @@ def change(**fields: object) -> Change:
 ATRIA = frozenset({"p", "p_duration", "p_gain", "pr", "atrial focus"})
 """Features that are invisible without P-waves."""
 VENTRICLES = frozenset({"qrs", "qrs_duration", "qrs_gain", "st", "st_gain", "t", "t_gain", "qtc"})
-"""Features that are independent of the patient's normal beat if beats arise in the ventricles."""
+"""Features of the patient's normal beat that are invisible if all beats arise in the ventricles."""
 
 
 @dataclass(frozen=True)

@@ -37,7 +37,7 @@ than a microvolt."""
 
 
 class Bumps(NamedTuple):
-    """K bumps: peak times, widths of the flanks (standard deviations, s), directions (mV)."""
+    """K bumps: peak times in s, widths of both flanks (standard deviations in s), dipole vectors in mV."""
 
     centre: Array
     left: Array

@@ -139,8 +139,8 @@ LV_BEAT = Shape(
 ESCAPE_BEAT = Shape(qrs=LBBB, qrs_duration=0.145, st=(-0.08, 0.00, -0.10), t=(-0.28, -0.10, -0.35), qtc=0.43)
 
 _PLATEAU = ((0.12, 0.13), (0.35, 0.13), (0.58, 0.13))
-"""Three bumps (peak, standard deviation). From the J point to the start of T, their sum varies by less than
-5 %."""
+"""Three bumps (peak, standard deviation) that form the ST segment. From the J point to the start of T, their
+sum varies by less than 5 %."""
 _PLATEAU_HEIGHT = 1.4
 _T_PEAK, _T_LEFT, _T_RIGHT = 0.70, 0.20, 0.15
 """Peak and flanks of T, as fractions of recovery.

@@ -32,7 +32,7 @@ class Quirk:
     Attributes:
         summary: readable description of the defect.
         readable: whether a reader can still get all twelve leads in mV from the record's files.
-        leads: leads of the record.
+        leads: names of the record's signals, in their order.
         samples: function that changes the samples.
         header: function that changes the text of the header.
         matrix: function that changes the content of the signal file. If it returns None, no file is written.

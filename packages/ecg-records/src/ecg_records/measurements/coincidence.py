@@ -26,9 +26,10 @@ from ecg_records.signal.samples import median
 
 BAND_HZ = (8, 30)
 DECIMATED_HZ = 125
-"""Approximate sampling rate after decimation. It is high enough for this band."""
+"""Approximate sampling rate in Hz after decimation. It is high enough for `BAND_HZ`."""
 BEYOND_S = 0.25
-"""Seconds of odd reflection added at both ends, so that the filter settles outside the record."""
+"""Seconds by which the signal is extended at both ends, as a mirror image through its end point. So the
+filter settles outside the record."""
 WIDTH_S = 0.08
 """Width of a QRS complex in s, over which the energy is averaged."""
 STRETCH_S = 2

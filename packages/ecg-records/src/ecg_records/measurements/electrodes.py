@@ -35,8 +35,8 @@ JUMP_MV, JUMP_S, JUMPIER = 2, 0.2, 12
 """A lead is also loose if its running median changes within `JUMP_S` by more than `JUMP_MV` and by more than
 `JUMPIER` times the largest change in the median lead.
 
-Wide complexes, and the constant value at the end of some files, stay below a ratio of 11. Jumps that a reader
-attributed to an electrode lie above.
+Wide complexes, and the constant value at the end of some files, stay below a ratio of 11. Jumps that a human
+reader attributed to an electrode have higher ratios.
 """
 
 

@@ -4,8 +4,8 @@ Beats are aligned by the correlation of their slopes over all leads. Beats that 
 other beats (ectopic beats, artefacts) are left out, as in the program MEANS (van Bemmel, Kors & van Herpen
 1990, Methods Inf Med 29:346).
 
-Shapes: K leads, L samples at 500 Hz, N beats, B samples of a beat, W samples of its complex, S shifts,
-F samples of all leads, H frequencies.
+Shapes: K leads, L samples at 500 Hz, N beats, B samples of a beat, W samples of a QRS complex, S shifts,
+F samples of a QRS complex in all leads, H frequencies.
 """
 
 from collections.abc import Sequence

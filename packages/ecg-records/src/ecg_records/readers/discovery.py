@@ -187,10 +187,11 @@ class SourcesHash(NamedTuple):
 
 
 def hash_sources(candidates: Sequence[Candidate], manifest: Mapping[str, Any] | None = None) -> SourcesHash:
-    """Hash the names of records in order, their rows in tables, and their files.
+    """Return a hash of records, which changes if a record is added, removed or changed.
 
-    Headers and copies of remote files are hashed by content. Other files are hashed by size and modification
-    time. The hash doesn't depend on where the folders are mounted.
+    The hash covers the names of records in order, their rows in tables, and their files. Headers and copies
+    of remote files are hashed by content. Other files are hashed by size and modification time. The hash
+    doesn't depend on where the folders are mounted.
 
     Args:
         candidates: the records.

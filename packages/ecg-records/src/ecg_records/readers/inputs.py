@@ -29,12 +29,9 @@ FORMATS_READ = (
 def find_inputs(inputs: Sequence[str | Path], layout: Layout | None = None) -> dict[str, Candidate]:
     """Find all records of headers, folders, array files or addresses, without reading them.
 
-    Returns:
-        The records by distinct names.
-
-    A record in a folder is named by the folder and its path in the folder. An input that is a file is named
-    by its file name. A shell's `*` matches both the header and the signal file of a record, so a record that
-    is named twice is returned once.
+    Each record gets a distinct name. A record in a folder is named by the folder and its path in the folder.
+    An input that is a file is named by its file name. A shell's `*` matches both the header and the signal
+    file of a record, so a record that is named twice is returned once.
 
     Raises:
         CorpusError: If a folder contains no records or a file doesn't exist.

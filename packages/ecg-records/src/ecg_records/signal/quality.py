@@ -66,7 +66,7 @@ class QualityLimits(BaseModel):
 
 @dataclass(frozen=True)
 class Measures:
-    """Measures for the rules: numbers for the recording, and float64 [C] per lead.
+    """Measures of a recording, which the rules compare with limits. Arrays [C] have a value per lead.
 
     Attributes:
         seconds: length of the measured signal.

@@ -10,7 +10,7 @@ from pydantic import BaseModel, ValidationError
 from ecg_base import EcgError, InputError, read_bounded
 
 JSON_BYTES = 1 << 26
-"""Default maximum size in bytes. Only reports are larger than a hundredth of it."""
+"""Default maximum size of a JSON file in bytes. Most files have less than a hundredth of this size."""
 Model = TypeVar("Model", bound=BaseModel)
 
 

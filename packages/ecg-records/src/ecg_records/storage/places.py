@@ -160,7 +160,10 @@ def reading(where: str | Path) -> Iterator[None]:
 
 @contextmanager
 def sending(where: str, advice: str = "") -> Iterator[None]:
-    """Replace any error from writing to an object store by an `OutputError` with a remedy and `advice`."""
+    """Replace any error from writing to an object store by an `OutputError`.
+
+    `advice` is appended to the remedy.
+    """
     try:
         yield
     except Exception as error:  # each store raises its own errors

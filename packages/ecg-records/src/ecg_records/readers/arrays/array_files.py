@@ -1,6 +1,7 @@
 """Open arrays in files lazily: only the requested slices are read.
 
-NumPy, HDF5, Parquet and MATLAB files have the same interface: names, shapes, and slices of the first axes.
+Arrays in NumPy, HDF5, Parquet, MATLAB and text files get the same interface: a name, a shape, and slices of
+the first axes.
 """
 
 import math

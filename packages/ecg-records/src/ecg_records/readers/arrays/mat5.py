@@ -84,7 +84,11 @@ class Variable:
 
 
 def _inflated(packed: memoryview, most: int = 0) -> Iterator[bytes]:
-    """Inflate a compressed element in pieces of at most `most` bytes. Raises `ValueError`."""
+    """Inflate a compressed element piece by piece.
+
+    If `most` isn't 0, only the first `most` bytes of each inflated piece are yielded. Raises `ValueError` if
+    the content is damaged.
+    """
     inflating = zlib.decompressobj()
     for first in range(0, len(packed), PIECE):
         try:

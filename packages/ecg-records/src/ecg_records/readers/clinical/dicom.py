@@ -51,7 +51,7 @@ _MEASURED = {
 UNDEFINED = b"\xff\xff\xff\xff"
 """Size in the header of an element of undefined length, which ends with a delimiter element."""
 META_END, PIXELS = 0x00030000, 0x7FE00010
-"""Tags at which to stop: the end of the file's meta information, and the pixel data."""
+"""Tags at which parsing stops: the end of the file's meta information, and the pixel data."""
 ITEM, MOST_ITEMS = b"\xfe\xff\x00\xe0", 10_000
 """Tag of items, and maximum number of items in a file. An item may have only eight bytes but is slow to
 parse."""

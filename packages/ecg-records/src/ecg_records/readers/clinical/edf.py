@@ -1,4 +1,4 @@
-"""Read EDF and EDF+ files. Each signal has a physical and a digital range.
+"""Read EDF and EDF+ files. Each signal has a physical and a digital range, which give its scale.
 
 Kemp et al. 1992, doi:10.1016/0013-4694(92)90009-7. Kemp and Olivan 2003, doi:10.1016/S1388-2457(03)00123-8.
 

@@ -37,7 +37,7 @@ _MEASURED = {
     "qtc": ("qtcb", "meanqtc"),
     "axis": ("qrsfrontaxis",),
 }
-"""Names of measurements in versions 1.04 and 1.03."""
+"""Names of the elements that hold each measurement, in versions 1.04 and 1.03."""
 _AGES = ("years", "months", "weeks", "days", "hours")
 _GROUPS = ("{*}globalmeasurements/*", "{*}interpretationmeasurements/*")
 
@@ -155,7 +155,10 @@ def _expanded(stream: bytes, most: int) -> bytes:
 
 
 def _summed(d_L: NDArray[np.int64], first: int) -> NDArray[np.float64]:
-    """Restore samples from two samples and second differences, which XLI stores one position late."""
+    """Restore the samples of a lead from its first two samples and its second differences.
+
+    XLI stores the second differences one position late, and `first` is the first of them.
+    """
     bends = np.concatenate([[first], d_L[2:-1] - _BIAS])
     slopes = d_L[1] - d_L[0] - np.concatenate([[0], bends.cumsum()])
     return np.asarray(d_L[0] + np.concatenate([[0], slopes.cumsum()]), np.float64)

@@ -7,7 +7,8 @@ and `data` [12, L] in mV at 500 Hz, with the leads in standard order. The three 
 a single folder, or into `TrainingSet1` to `TrainingSet3`, of which the third contains the table. Liu et al.
 2018, doi:10.1166/jmihi.2018.2442.
 
-`cinc2021` reads the CinC Challenges' copy with WFDB headers. `recordings` finds both layouts.
+The module `cinc2021` reads the CinC Challenges' copy of these recordings, which has WFDB headers. The
+function `recordings` finds both layouts.
 
 Shapes: K leads as found, C leads, L samples.
 """
