@@ -18,7 +18,7 @@ NEW_S = 60
 
 @contextmanager
 def temporary_folder() -> Iterator[str]:
-    """Create a temporary folder, and remove it at the end of the block.
+    """Create a temporary folder, and remove it at the end of the `with` block.
 
     The folder is locked while it is in use. Abandoned folders of killed processes are removed first. Raises
     `OutputError` if no folder can be created.

@@ -37,7 +37,7 @@ class LabelOverride(NamedTuple):
 
     @property
     def key(self) -> str:
-        """Text that identifies the codes and the patient, for a cache."""
+        """Text that differs if the codes or the patient differ, used as a part of a cache key."""
         return repr(tuple(self))
 
     def on(self, record: Record) -> Record:
@@ -55,7 +55,7 @@ class StatementCodes(NamedTuple):
 
     @property
     def key(self) -> str:
-        """Text that identifies the mapping, for a cache."""
+        """Text that differs if the mapping differs, used as a part of a cache key."""
         return repr(tuple(self))
 
     def on(self, record: Record) -> Record:

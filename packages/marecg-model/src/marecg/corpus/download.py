@@ -159,7 +159,7 @@ def _zenodo(session: requests.Session, base: str, dataset: Dataset) -> Iterator[
 
 
 def _content(session: requests.Session, url: str) -> bytes:
-    """Return the content of a response. Raises `InputError`."""
+    """Request an address, and return the content of the response. Raises `InputError` if that fails."""
     try:
         with _answer(session, url) as answer:
             return b"".join(_pieces(answer, LONGEST_LIST))
@@ -169,7 +169,10 @@ def _content(session: requests.Session, url: str) -> bytes:
 
 
 def _answer(session: requests.Session, url: str, have: int = 0) -> requests.Response:
-    """Return an open response, starting after the first `have` bytes. Raises `InputError`."""
+    """Request an address, and return the open response, starting after the first `have` bytes.
+
+    Raises `InputError` if the server can't be reached or refuses the request.
+    """
     ranged = {"Range": f"bytes={have}-"} if have else {}
     try:
         answer = session.get(url, headers=ranged, stream=True, timeout=TIMEOUT)

@@ -85,7 +85,7 @@ class Plan:
             candidates: Records to prepare, in order.
             config: Settings for preparing records.
             ontology: Ontology of the labels.
-            layout: Layout of array files: which axis is what, and in which unit the values are.
+            layout: Layout (rate, leads, units) of the array files among the sources.
             codes: Description of the code table.
         """
         settings = {

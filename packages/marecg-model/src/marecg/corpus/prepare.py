@@ -73,7 +73,8 @@ def prepare(
         jobs: Number of processes. −1 starts a process per core, if there is enough work.
         cluster: Address of a Dask scheduler whose workers do the work instead. The workers must see the
             sources under the same paths.
-        layout: Layout of the array files among the sources. Without a layout, arrays in folders are skipped.
+        layout: Layout (rate, leads, units) of the array files among the sources. Without a layout, array
+            files in folders are skipped.
         codes: Table of codes, which replace the codes in the files (`codes.with_codes`). Or a mapping from
             statements in the files to codes, which are added to the codes in the files.
         ontology: Source of the ontology used to label records; see `ecg_ontology.load`.

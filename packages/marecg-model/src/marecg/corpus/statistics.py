@@ -208,11 +208,11 @@ COLLECTIONS = ("ningbo", "georgia", "ptb")
 """The three sources on which the paper trains. All others are held out, such as PTB-XL and CPSC2018."""
 
 PAPER_RECORDS = {"ningbo": 32_006, "georgia": 8_296, "ptb": 419}
-"""Numbers of records in tab:pretrain-corpus."""
+"""Numbers of records in the paper's table tab:pretrain-corpus."""
 PUBLISHED = {"ningbo": 34_905, "georgia": 10_344, "ptb": 516}
 """Numbers of records in the training set of the CinC Challenge 2021 (v1.0.3)."""
 HISTOGRAM = {"1": 181, "2": 29_203, "3": 5_805, "4": 3_066, "5": 1_513, "6": 635, "7–12": 318}
-"""Number of records with each number of codes, in tab:pretrain-code-histogram."""
+"""Number of records with each number of codes, in the paper's table tab:pretrain-code-histogram."""
 UNIQUE_CODES, MEAN_CODES, MEDIAN_CODES = 142, 2.51, 2.0
 """Number of different codes in the paper's corpus, and codes per record."""
 

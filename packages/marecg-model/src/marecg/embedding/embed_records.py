@@ -36,7 +36,7 @@ from marecg.model.pretrained import weights_sha256
 from marecg.model.readout import Readout
 
 PART = 1024
-"""Number of records per part. At the paper's width, they take 3 MB, or 50 MB with the wide readout."""
+"""Number of records per part. At the paper's width, a part takes 3 MB, or 50 MB with the wide readout."""
 SHARES = 64
 """Minimum number of parts of a single file, so that several processes have work."""
 FORMAT = 3
@@ -77,7 +77,8 @@ def embed_records(
             these.
         out: `.npz` file, `.parquet` file, or folder (`is_folder`). A folder may be an address that fsspec
             supports.
-        layout: Layout of arrays among the inputs. Without it, arrays in folders are skipped.
+        layout: Layout (rate, leads, units) of the array files among the inputs. Without a layout, array files
+            in folders are skipped.
         patches: Whether to write patch embeddings (H̄).
         readout: Readout to write in addition to the record embedding, as for `embed`. Its column has the name
             of the readout.

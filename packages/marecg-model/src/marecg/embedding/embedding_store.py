@@ -38,7 +38,7 @@ _WORDS = {
     "part_records": "records per part",
     "arrays": "array layout",
 }
-"""Keys of a manifest, with the words that error messages use for them."""
+"""Keys of the manifest, with the words that error messages use for them."""
 
 
 @dataclass(frozen=True)

@@ -79,7 +79,8 @@ class Inputs:
     Args:
         inputs: Record files, folders, array files, corpora written by `marecg prepare`, or addresses of
             these.
-        layout: Layout of arrays among the inputs. Without it, arrays in folders are skipped.
+        layout: Layout (rate, leads, units) of the array files among the inputs. Without a layout, array files
+            in folders are skipped.
         step: Length of a step in seconds. Each step of a recording becomes a record.
 
     Raises:

@@ -105,7 +105,9 @@ def columns_within(config: ModelConfig, readout: Readout, larger: Readout) -> sl
 
 
 def views(config: ModelConfig, readout: Readout) -> tuple[slice, ...]:
-    """Return the columns of each view of a readout. A probe fits a classifier per view and averages logits.
+    """Return the columns of each view of a readout.
+
+    A view is a part of the columns. A probe fits a classifier for each view, and averages their logits.
 
     The full readout has three views: all values from the encoder, the beat readout, and the measurements. All
     other readouts have a single view.

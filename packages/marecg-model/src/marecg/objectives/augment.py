@@ -68,7 +68,7 @@ AUGMENTATIONS: dict[str, Augment] = {
 
 
 class _Draw:
-    """Uniform and normal draws from a generator, in the shapes of a batch."""
+    """Uniform and normal random numbers from a generator, in shapes that fit a batch."""
 
     def __init__(self, x_BCL: Tensor, generator: torch.Generator) -> None:
         self.x_BCL = x_BCL

@@ -53,7 +53,7 @@ class Mpct(Objective, of=MpctConfig):
         self.text = TextAlignment(embedded(parts.ontology, parts.texts), shape.width, shape.concept_width)
 
     def losses(self, views: Views) -> Losses:
-        """Return L_ICA, L_BCA and L_OPA with their weights β (eq. mgca-loss)."""
+        """Return the losses L_ICA, L_BCA and L_OPA with their weights β (eq. mgca-loss)."""
         mpct, view = self.settings, views.supervised
         truth, concept_BK = view.supervision, view.concept_BK
         beats_BKD, real_BK = pool_beats(

@@ -66,7 +66,10 @@ class Msps(Objective, of=MspsConfig):
         self.position_head = MLP(width, settings.hidden, settings.buckets + PHASES)
 
     def losses(self, views: Views) -> Losses:
-        """Return L_alt, L_rate, L_mRR, L_cv, L_seq and L_phase with their weights (eq. msps-loss)."""
+        """Return the losses of eq. msps-loss with their weights.
+
+        They compare predicted and true alternation, heart rate, mean RR, RR-CV, position and phase.
+        """
         msps, view = self.settings, views.supervised
         truth = view.supervision
         target = RhythmTarget(truth.alternates_B, truth.rate_B, truth.mean_rr_B, truth.rr_cv_B, truth.known_B)

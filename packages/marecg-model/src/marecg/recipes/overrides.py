@@ -53,7 +53,7 @@ class Change(NamedTuple):
     Attributes:
         key: dotted key of the setting.
         value: new value.
-        where: origin of the change, for error messages.
+        where: origin of the change, which error messages name.
     """
 
     key: str

@@ -41,7 +41,8 @@ class Pretraining(lightning.LightningModule):
     Args:
         config: Recipe of the run.
         network: Network to train.
-        total_steps: Number of optimiser steps. Schedules and ramps depend on it.
+        total_steps: Number of optimiser steps. The schedules of the learning rate and of the objectives'
+            coefficients depend on it.
     """
 
     def __init__(self, config: Config, network: Network, total_steps: int) -> None:
@@ -68,7 +69,7 @@ class Pretraining(lightning.LightningModule):
         return {"loss": outcome.loss, **losses}
 
     def is_monitored(self, step: int) -> bool:
-        """Return whether monitors are computed at a step: every `monitor_every` steps, and at the last."""
+        """Return whether `network.monitor` runs at a step: every `monitor_every` steps, and at the last."""
         return step % self.config.train.monitor_every == 0 or step == self.total_steps
 
     def on_before_optimizer_step(self, optimizer: torch.optim.Optimizer) -> None:

@@ -130,7 +130,7 @@ class Network(nn.Module):
 
 
 def monitor(outcome: Outcome) -> dict[str, float]:
-    """Return the monitors of a micro-batch by name.
+    """Return numbers that show whether the embeddings of a micro-batch collapse, by name.
 
     - `std`: standard deviation over records of h_rhythm, the record embedding, averaged over its values.
     - `rank`: effective rank of h_rhythm.

@@ -21,7 +21,7 @@ An earlier SIGINT is ignored, because launchers forward the first Ctrl-C, so tha
 
 @contextmanager
 def default_sigterm() -> Iterator[None]:
-    """Restore the default action of SIGTERM in the block, because training processes handle it themselves."""
+    """Restore the default action of SIGTERM in a `with` block, because training processes handle SIGTERM."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return
@@ -48,7 +48,7 @@ class Preemption:
 
     @contextmanager
     def listening(self) -> Iterator[None]:
-        """Catch signals in the block, and restore the handlers afterwards.
+        """Catch signals in a `with` block, and restore the handlers afterwards.
 
         Ignored signals stay ignored, so that a shell's background job doesn't react to Ctrl-C.
         """

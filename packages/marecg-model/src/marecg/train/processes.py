@@ -178,7 +178,7 @@ class _Slurm(SLURMEnvironment):
 
 @contextmanager
 def lost_peers(processes: int, run: Path) -> Iterator[None]:
-    """Raise `PeerError` if a collective operation fails in the block."""
+    """Raise `PeerError` if a collective operation fails in a `with` block, because another process ended."""
     try:
         yield
     except RuntimeError as error:

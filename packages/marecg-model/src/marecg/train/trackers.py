@@ -46,7 +46,7 @@ def refuse_missing(loggers: Sequence[str | Logger]) -> None:
 def opened(
     loggers: Sequence[str | Logger], folder: Path, settings: Mapping[str, Any], step: int
 ) -> Iterator[list[Logger]]:
-    """Open the trackers of a run, log its settings, and close the trackers at the end of the block.
+    """Open the trackers of a run, log its settings, and close the trackers at the end of the `with` block.
 
     Args:
         loggers: Names of trackers, or Lightning loggers.

@@ -58,7 +58,7 @@ class Start:
         return weights
 
     def warn(self, config: Config) -> None:
-        """Log a warning if prototypes get lost, or if the list of training records is incomplete."""
+        """Log a warning if the run discards the prototypes, or if earlier training records are unknown."""
         if self.model.prototypes.any() and "gscl" not in config.objectives:
             logger.warning(
                 "%s has concept prototypes, but the recipe has no gscl to train them. The new model will not "
