@@ -1,4 +1,7 @@
-"""Match labels with concepts. Reviewers decide on the candidates, which are never applied automatically."""
+"""Suggest concepts for codes without a row in the routing tables, by the similarity of their labels.
+
+A suggestion, or candidate, takes effect only if a reviewer accepts it.
+"""
 
 from collections.abc import Sequence
 from functools import lru_cache

@@ -150,11 +150,11 @@ def velocity(beat_KB: Floats, hertz: float) -> Floats:
 def qrs_shifts(beat_KB: Floats) -> tuple[float, float]:
     """Return the numbers of samples by which to move the onset of QRS later and its end earlier.
 
-    `delineate` averages the ends at the three `QRS_SHARES` of the peak velocity. If ST is so steep that the
-    velocity falls below the lower shares only on ST, the ends at these shares are ignored.
+    `delineate` returns the mean of three ends, at the three `QRS_SHARES` of the peak velocity. If ST is so
+    steep that the velocity falls below the lower shares only on ST, the end moves to the mean of the others.
 
     Cardiologists mark the ends of a gradual QRS complex outside its visible slope, and `delineate` does the
-    same. If both edges are sharp, the complex starts and ends at the edges. If an edge is gradual, or if the
+    same. If both edges are sharp, the complex starts and ends at the edges. In all other cases, and if the
     beat has pacemaker spikes, nothing is moved and the result is (0, 0).
     """
     beat_KB = np.nan_to_num(beat_KB)

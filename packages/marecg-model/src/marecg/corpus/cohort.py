@@ -42,8 +42,8 @@ def cohort(corpus: Corpus, where: str | None = None) -> pa.Table:
       concepts.
     - `seconds`, the length of the recording.
     - A Boolean column for each concept, which is also true for its descendants, and `MI` for all infarctions.
-    - `INTERVALS`, measured on the signal, and `says`, the concepts that the statements report. They are
-      computed only if the expression uses them, or if there is no expression.
+    - The names in `INTERVALS`, such as `qrs`, measured on the signal, and `says`, the concepts that the
+      device's statements report. They are computed only if the expression uses them, or without expression.
 
     Unknown values are null.
 
