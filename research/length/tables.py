@@ -25,7 +25,7 @@ from marecg.evaluate.scores.metrics import (
 
 SCORES = Path(__file__).parent / "scores"
 SHARES = {"0.01": "16", "0.1": "160", "1": "1,600"}
-RANDOM = tuple(f"random-{seed}" for seed in range(5))
+RANDOM = sorted(path.stem for path in SCORES.glob("random-*.npz"))
 
 
 @dataclass(frozen=True)
@@ -83,27 +83,6 @@ def mean_of(encoders: Sequence[str], row: str, share: str, *, every_class: bool 
     )
 
 
-def runs() -> dict[int, list[str]]:
-    """Return the encoders that were trained to their end, by steps and in the order of their seeds."""
-    names = sorted(path.stem for path in SCORES.glob("run-*.npz"))
-    lengths = sorted({int(name.split("-")[1]) for name in names})
-    return {steps: [name for name in names if int(name.split("-")[1]) == steps] for steps in lengths}
-
-
-def by_length() -> Iterator[str]:
-    """Yield the table of the lengths: the mean of the four tasks, and each length minus 1,430 steps."""
-    yield f"| steps | seed | row | {' | '.join(SHARES.values())} | minus 1,430 steps, 1,600 labels |"
-    yield "|---:|---:|---|" + "---:|" * (len(SHARES) + 1)
-    for row in ("full", "beats"):
-        for steps, names in runs().items():
-            for name in names:
-                seed = name.split("-")[2]
-                cells = [f"{figures(name, row, share).mean:.1f}" for share in SHARES]
-                gained = figures(name, row, "1") - figures(f"run-1430-{seed}", row, "1")
-                gain = "–" if steps == 1430 else str(gained)
-                yield f"| {steps:,} | {seed} | {row} | {' | '.join(cells)} | {gain} |"
-
-
 def gains(*, every_class: bool = False) -> Iterator[str]:
     """Yield the table of MiniRocket, random weights and pretrained weights by number of labels."""
     heads = ["MiniRocket", "random weights", "pretrained", "pretrained − random", "pretrained − MiniRocket"]
@@ -125,7 +104,7 @@ def random_seeds() -> str:
 
 
 def by_task(share: str = "1") -> Iterator[str]:
-    """Yield the four tasks at a share of the labels, in all classes and in reliable classes."""
+    """Yield the four tasks at a share of the labels, over classes with enough positives."""
     yield "| read from | super | sub | form | rhythm | mean |"
     yield "|---|---:|---:|---:|---:|---:|"
     rows: dict[str, tuple[Sequence[str], str]] = {
@@ -165,8 +144,8 @@ def classes() -> str:
     return ", ".join(counts)
 
 
-TABLES = (by_length, gains, by_task, concept_scores)
-"""Tables of report.md."""
+TABLES = (gains, by_task, concept_scores)
+"""Tables of report.md, of which the first two are on docs/pretrained.md as well."""
 
 
 if __name__ == "__main__":

@@ -5,7 +5,6 @@ from pathlib import Path
 import pytest
 from research.small import (
     average_table,
-    page_tables,
     shipped_tables,
     supervised_tables,
     tokens_table,
@@ -15,7 +14,6 @@ from research.small import (
 ROOT = Path(__file__).parents[2]
 LOG = (ROOT / "research" / "small" / "log.md").read_text(encoding="utf-8")
 SHIPPED = (ROOT / "research" / "small" / "shipped.md").read_text(encoding="utf-8")
-PRETRAINED = (ROOT / "docs" / "pretrained.md").read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize("twin", twin_tables.TWINS)
@@ -45,7 +43,3 @@ def test_the_log_has_the_tables_of_tokens(tasks):
 def test_the_record_of_the_encoders_has_the_second_twin_and_the_rotations():
     assert twin_tables.tables("second twin")["four"] in SHIPPED
     assert shipped_tables.with_intervals() in SHIPPED
-
-
-def test_the_page_of_the_encoders_has_its_tables():
-    assert all(table in PRETRAINED for table in page_tables.tables()), "python -m research.small.page_tables"
