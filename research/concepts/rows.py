@@ -9,6 +9,7 @@ Shapes: M test records of all rotations, K classes, S draws.
 
 import logging
 import sys
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -21,8 +22,9 @@ from marecg.evaluate.methods.features import extract
 from marecg.evaluate.methods.frozen_encoder import encoder
 from marecg.evaluate.methods.method import FeatureTable
 from marecg.evaluate.probe.protocol import STRICT
+from marecg.evaluate.scores.summary import Trial
 from marecg.evaluate.tasks.registry import task_named
-from marecg.evaluate.tasks.task import TEST, Folds
+from marecg.evaluate.tasks.task import TEST, Folds, Task
 from marecg.model.mar_ecg import MarEcg
 
 TASKS = ("ptbxl-super", "ptbxl-sub", "ptbxl-form", "ptbxl-rhythm")
@@ -54,13 +56,7 @@ def main(root: str, features: str, out: str, *shares: str) -> None:
                 }
                 for row, title in ROWS.items():
                     table = FeatureTable(whole.x_RF[:, rows[title].columns], {}, rows[title])
-                    if trial := table.unlearnt(task):
-                        trials = [trial]
-                    else:
-                        part = table.values(task)
-                        learn = STRICT.on_features(part, rows[title].choose)
-                        trials = list(STRICT.trials(learn, task, [float(share) for share in shares], DRAWS))
-                    for trial in trials:
+                    for trial in trials(table, task, [float(share) for share in shares]):
                         key = f"{name}/{scores}/{row}/{trial.fraction:g}"
                         logits.setdefault(f"{key}/{trial.seed}", []).append(trial.logits_MK)
                 logger.info("%s, test %s, %s scores", name, task.folds, scores)
@@ -74,6 +70,15 @@ def main(root: str, features: str, out: str, *shares: str) -> None:
         for key, parts in logits.items():
             kept[key] = np.concatenate([standardised(part) for part in parts]).astype(np.float16)
     np.savez_compressed(Path(out) / "rows.npz", **kept)
+
+
+def trials(table: FeatureTable, task: Task, shares: Sequence[float]) -> Iterator[Trial]:
+    """Yield the trials of a row at every share and draw, or its only trial if it needs no labels."""
+    if trial := table.unlearnt(task):
+        yield trial
+    else:
+        learn = STRICT.on_features(table.values(task), table.row.choose)
+        yield from STRICT.trials(learn, task, shares, DRAWS)
 
 
 def standardised(logits_MK: NDArray[np.float64]) -> NDArray[np.float64]:

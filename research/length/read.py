@@ -16,21 +16,20 @@ from typing import Any
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from research.concepts.rows import TASKS, standardised
+from research.concepts.rows import TASKS, standardised, trials
 
 from marecg.base.progress import shown
 from marecg.evaluate.methods.features import extract
 from marecg.evaluate.methods.frozen_encoder import encoder, random_encoder
 from marecg.evaluate.methods.method import FeatureTable, Row
-from marecg.evaluate.probe.protocol import STRICT
-from marecg.evaluate.scores.summary import BEATS, CONCEPTS, FULL, ZERO_SHOT, Trial
+from marecg.evaluate.scores.summary import BEATS, CONCEPTS, FULL, ZERO_SHOT
 from marecg.evaluate.tasks.registry import task_named
 from marecg.evaluate.tasks.task import TEST, Folds, Task
 from marecg.model.mar_ecg import MarEcg
 from marecg_research.minirocket import minirocket
 
 FOLDS = "1-5,6,7-8"
-SHARES, DRAWS = (0.01, 0.1, 1.0), 2
+SHARES = (0.01, 0.1, 1.0)
 ROWS = {FULL: "full", CONCEPTS: "concepts", BEATS: "beats", ZERO_SHOT: "zero-shot"}
 
 logger = logging.getLogger(__name__)
@@ -51,7 +50,7 @@ def main(root: str, features: str, out: str, *encoders: str) -> None:
             kept[f"{task.name}/y"] = np.packbits(part.y_MK, axis=1)
             kept[f"{task.name}/records"] = np.array([task.recordings.ids[row] for row in part.row_M])
             for row, table in tables(name, task, Path(features)):
-                for trial in trials(table, task):
+                for trial in trials(table, task, SHARES):
                     key = f"{task.name}/{row}/{trial.fraction:g}/{trial.seed}"
                     kept[key] = standardised(trial.logits_MK).astype(np.float16)
             logger.info("%s, %s", name, task.name)
@@ -83,15 +82,6 @@ def _rows(model: MarEcg, x_RF: NDArray[np.float32], suffix: str) -> Iterator[tup
     for title, row in ROWS.items():
         if title in rows and not (suffix and title == BEATS):
             yield row + suffix, FeatureTable(x_RF[:, rows[title].columns], {}, rows[title])
-
-
-def trials(table: FeatureTable, task: Task) -> Iterator[Trial]:
-    """Yield the trials of a row at every share and draw, or its only trial if it needs no labels."""
-    if trial := table.unlearnt(task):
-        yield trial
-    else:
-        learn = STRICT.on_features(table.values(task), table.row.choose)
-        yield from STRICT.trials(learn, task, SHARES, DRAWS)
 
 
 if __name__ == "__main__":
