@@ -51,6 +51,14 @@ def test_a_run_whose_settings_have_no_global_batch_goes_on(pretrain, unbroken, t
         pretrain(run, "train.global_batch_size=8")
 
 
+def test_a_run_is_resumed_by_a_version_that_describes_losses_in_other_words(pretrain, unbroken, tmp_path):
+    run = shutil.copytree(unbroken, tmp_path / "run")
+    described = json.loads((run / "config.json").read_text())
+    described["captions"] = dict.fromkeys(described["captions"], "a former description")
+    (run / "config.json").write_text(json.dumps(described))
+    pretrain(run, resume=True)
+
+
 @pytest.mark.parametrize(
     ("settings", "resume", "problem"),
     [([], False, "already contains a run"), (["train.lr=1"], True, r"train\.lr")],

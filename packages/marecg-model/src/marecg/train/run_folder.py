@@ -61,13 +61,12 @@ def claim(
     described = folder / "config.json"
     identity = {
         "config": config.model_dump(mode="json"),
-        "captions": config.captions,
         "leads": list(LEADS),
         "ontology": ontology.sha256,
         "corpus": fingerprint(corpus),
     }
     # These entries don't identify the run. A run may be resumed with other texts and other routing of codes.
-    noted: dict[str, Any] = {"bundle": ontology.bundle_sha256}
+    noted: dict[str, Any] = {"bundle": ontology.bundle_sha256, "captions": config.captions}
     if start is not None:
         noted["began_from"] = start.origin.model_dump(mode="json")  # only the hash is compared
     if not described.exists():
@@ -84,6 +83,7 @@ def claim(
         raise UsageError("already contains a run", where=folder, remedy=remedy)
     before = _begun_with(described, processes)
     bundle = before.pop("bundle")
+    before.pop("captions", None)
     origin: BeganFrom | None = before.pop("began_from", None)
     _refuse_other_weights(folder, origin, start.origin if start else None)
     _compare(folder, before, identity, ontology, extend=extend)
