@@ -1,0 +1,118 @@
+"""Read the trainings of the paper's step by a linear probe of h_rhythm.
+
+`python -m research.graph.step PTBXL RUNS FEATURES` reads every finished run `RUNS/ARM-UNIT` and adds the AUC
+of each class to units.csv. FEATURES keeps computed features. Folds 5 to 8 are tested in two rotations, as
+`marecg probe --set folds=1-5,6,7-8` and `--set folds=7-8+1-3,4,5-6` do it.
+
+Shapes: M test records, K classes, B batch, D width.
+"""
+
+import logging
+import sys
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import torch
+from numpy.typing import NDArray
+from research.concepts.rows import TASKS, trials
+
+import marecg
+from marecg.evaluate.methods.features import extract
+from marecg.evaluate.methods.method import Method, Signals
+from marecg.evaluate.scores.metrics import RELIABLE_COUNT, class_auc
+from marecg.evaluate.tasks.registry import task_named
+from marecg.evaluate.tasks.task import TEST, Folds
+from marecg.model.mar_ecg import MarEcg
+from marecg.model.pretrained import weights_sha256
+
+ROTATIONS = ("1-5,6,7-8", "7-8+1-3,4,5-6")
+ARMS = ("c2p", "real", "edgeless", "paper")
+SHARES = (0.01, 0.1, 1.0)
+COLUMNS = ["unit", "arm", "task", "share", "draw", "class", "auc"]
+SCORES = Path(__file__).parent / "units.csv"
+
+logger = logging.getLogger(__name__)
+
+
+def main(root: str, runs: str, features: str) -> None:
+    """Add the AUC of each class, by unit, arm, task and share of the labels, to units.csv."""
+    torch.set_num_threads(1)
+    tasks = {
+        name: [task_named(name).open(Path(root), folds=Folds.of(text)) for text in ROTATIONS]
+        for name in TASKS
+    }
+    kept = pd.read_csv(SCORES) if SCORES.exists() else pd.DataFrame(columns=COLUMNS)
+    known = set(zip(kept["unit"], kept["arm"], strict=True))
+    for run in sorted(Path(runs).glob("*/done")):
+        arm, _, unit = run.parent.name.rpartition("-")
+        if arm not in ARMS or (int(unit), arm) in known:
+            continue
+        method = h_rhythm(run.parent.name, MarEcg.from_pretrained(run.parent))
+        rows = []
+        for name, rotations in tasks.items():
+            table = extract(rotations[0].viewed, (method,), Path(features))[method.name]
+            parts = [task.part(TEST) for task in rotations]
+            of_rotation = [list(trials(table, task, SHARES)) for task in rotations]
+            enough_K = sum(part.y_MK.sum(0, dtype=np.int64) for part in parts) >= RELIABLE_COUNT
+            for drawn in zip(*of_rotation, strict=True):
+                auc_K = pooled_auc(
+                    [(part.y_MK, trial.logits_MK) for part, trial in zip(parts, drawn, strict=True)]
+                )
+                rows += [
+                    (
+                        int(unit),
+                        arm,
+                        name.removeprefix("ptbxl-"),
+                        drawn[0].fraction,
+                        drawn[0].seed,
+                        label,
+                        auc,
+                    )
+                    for label, auc, enough in zip(rotations[0].classes, auc_K, enough_K, strict=True)
+                    if enough
+                ]
+        logger.info("%s", run.parent.name)
+        kept = pd.concat(
+            [kept, pd.DataFrame(rows, columns=COLUMNS)]
+            if len(kept)
+            else [pd.DataFrame(rows, columns=COLUMNS)]
+        )
+        kept.to_csv(SCORES, index=False, float_format="%.5g")
+
+
+def h_rhythm(name: str, model: MarEcg) -> Method:
+    """Return the record embedding of an encoder, read from one beginning of each window, as a method."""
+    model.config = model.config.model_copy(update={"phases": 1})
+    return Method(name, weights_sha256(model), partial(_embed, model))
+
+
+def _embed(model: MarEcg, signals: Signals) -> NDArray[np.floating]:
+    h_BD = np.zeros((len(signals), model.config.width), np.float32)
+    lengths = np.array([x_CL.shape[1] for x_CL in signals])
+    for length in np.unique(lengths):
+        rows = np.flatnonzero(lengths == length)
+        h_BD[rows] = marecg.embed(model, np.stack([signals[row] for row in rows]), fs=500).rhythm
+    return h_BD
+
+
+def pooled_auc(
+    rotations: list[tuple[NDArray[np.uint8], NDArray[np.float64]]],
+) -> NDArray[np.float64]:
+    """Return the AUC of each class over all pairs of a positive and a negative of the same rotation.
+
+    Args:
+        rotations: labels [M, K] and logits [M, K] of each rotation. Logits of two rotations come from two
+            classifiers, so they aren't compared.
+    """
+    pairs_RK = np.stack(
+        [y_MK.sum(0, dtype=np.int64) * (1 - y_MK.astype(np.int64)).sum(0) for y_MK, _ in rotations]
+    )
+    auc_RK = np.stack([class_auc(y_MK, logits_MK) for y_MK, logits_MK in rotations])
+    return np.asarray((np.nan_to_num(auc_RK) * pairs_RK).sum(0) / pairs_RK.sum(0))
+
+
+if __name__ == "__main__":
+    logging.basicConfig(level=logging.INFO)
+    main(*sys.argv[1:])
