@@ -17,10 +17,10 @@ from marecg.errors import InputError
 
 @contextmanager
 def npz_arrays(path: Path, remedy: str) -> Iterator[Any]:
-    """Open an `.npz` file.
+    """Open an `.npz` file in a `with` block, and yield its arrays by name.
 
     Raises `FileNotFoundError` if there is no file, and `InputError` if the file can't be read or is a zip
-    bomb, a small file that would unpack to an enormous size.
+    bomb, a small file that would unpack to an enormous size. The error message ends with `remedy`.
     """
     refuse_pipe(path, remedy)
     try:
@@ -43,13 +43,13 @@ def refuse_impossible(
     least: float = -float_info.max,
     most: float = float_info.max,
 ) -> None:
-    """Raise an error if an array or tensor has a number that isn't finite or out of bounds.
+    """Raise an error if an array or tensor contains a number that is too small, too large, infinite or NaN.
 
     Args:
         values: array or tensor.
         what: name of the array, which the error message contains.
         where: file of the array, which the error message contains.
-        remedy: remedy that the error message states.
+        remedy: advice to the user, with which the error message ends.
         error: class of the error to raise.
         least: smallest allowed number.
         most: largest allowed number.

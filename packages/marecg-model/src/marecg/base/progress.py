@@ -37,7 +37,7 @@ Its argument is the plural noun for the items, such as `records`. The name of th
 
 @contextmanager
 def silent(_what: str) -> Iterator[Tell]:
-    """Show no progress."""
+    """Open a progress display that shows nothing, for functions with the argument `progress`."""
     yield lambda done, total, note="": None
 
 
@@ -70,7 +70,13 @@ def shown(what: str) -> Iterator[Tell]:
 
 
 def passing(steps: Iterable[T], what: str, progress: Progress = shown) -> Iterator[T]:
-    """Yield the items of an iterable, and show the number of finished items."""
+    """Yield the items of an iterable, and show the number of finished items.
+
+    Args:
+        steps: Items. If they have a length, the display also shows their total number.
+        what: Plural noun for the items, such as `records`.
+        progress: Function that opens the display: `shown` or `silent`.
+    """
     total = len(steps) if isinstance(steps, Sized) else None
     with progress(what) as tell:
         for done, step in enumerate(steps, start=1):
@@ -82,7 +88,7 @@ class Tenths:
     """Progress display for a log file, with a line per tenth of the items.
 
     Args:
-        what: Items, as for `Progress`.
+        what: Plural noun for the items, such as `records`.
         say: Function that prints a line. The default prints to stderr.
         clock: Function that returns the time in seconds.
     """

@@ -159,9 +159,10 @@ def _isotonic(logit_M: Floats, y_M: NDArray[np.floating]) -> Calibration:
 
 
 def called_classes(p_MK: Floats, threshold_K: Floats, *, several: bool) -> NDArray[np.bool_]:
-    """Return the called classes, bool [M, K].
+    """Return which classes are called, that is, reported as present, bool [M, K].
 
-    With `several`, each class that reaches its threshold is called. Otherwise, only the likeliest class is.
+    If `several` is True, each class whose probability reaches its threshold is called. Otherwise, only the
+    class with the highest probability is called.
     """
     return np.asarray(p_MK >= threshold_K if several else np.arange(p_MK.shape[1]) == p_MK.argmax(1)[:, None])
 
@@ -181,9 +182,9 @@ def check_rule(rule: str) -> None:
 
 
 def threshold(rule: str, y_M: NDArray[np.floating], p_M: Floats) -> float:
-    """Return the lowest probability at which a class is called, or ½ if all labels are equal.
+    """Return the threshold of a class: the lowest probability at which the class is reported as present.
 
-    Rules:
+    The threshold is ½ if all labels are equal. Rules:
 
     - `youden`: largest sum of sensitivity and specificity.
     - `f1`: largest F1.
@@ -191,8 +192,7 @@ def threshold(rule: str, y_M: NDArray[np.floating], p_M: Floats) -> float:
     - `specificity=S`: lowest threshold with at least this specificity.
 
     With fewer than `FEW_POSITIVES` positives, `youden` and `f1` depend on single records. So their threshold
-    is shrunk towards the threshold at which the number of called records equals the number of positives. The
-    shrinkage is on the logit scale.
+    is moved, on the logit scale, towards the threshold at which as many records are called as are positive.
     """
     check_rule(rule)
     if y_M.all() or not y_M.any():

@@ -41,38 +41,41 @@ class EcgClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     """Classifier of labelled ECGs: a new head on a frozen, partly trained or fully trained encoder.
 
     A fifth of the records is held out at random. The held-out records decide when training stops, calibrate
-    the probability of each class, and choose the threshold at which each class is called.
+    the probability of each class, and choose the threshold at which each class is reported as present.
 
     Args:
         model: a `MarEcg`, a run, a model folder, or the id of a model on the Hugging Face hub. It isn't
             changed.
-        layers: `head` to train only the head, `last:N` to train the last N blocks as well, or `all`; see
-            `tuning.Tuning`.
+        layers: `head` to train only the head, `last:N` to train the encoder's last N blocks as well, or `all`
+            to train the whole encoder as well.
         fs: sampling rate of the records in Hz, required by `fit`.
         leads: names of the records' leads, in their order.
-        steps: maximum number of fine-tuning steps.
+        steps: maximum number of fine-tuning steps. Unused if only the head is trained, as are the next four
+            arguments.
         batch_size: records per step.
-        lr: peak learning rate of the pool. The head's learning rate is a tenth of it.
+        lr: peak learning rate of the pool, the layer between the encoder's blocks and the head. The head's
+            learning rate is a tenth of it.
         decay: ratio of a block's learning rate to the learning rate of the next block.
         patience: number of steps without improvement on the held-out records, after which training stops.
         balanced: give the positives of a class the same total weight as its negatives.
-        readout: features of the head; see `marecg.model.readout`. `wide` works with all `layers` and can be
-            exported. `beats` and `full` need `layers="head"`. With `layers="head"`, `best` takes a readout
-            longer than `wide` if it lowers the log loss on the held-out records by more than a standard
-            error. With other layers, `best` is `wide`.
+        readout: features that the encoder gives to the head (`marecg.model.readout`). `wide` works with all
+            `layers` and can be exported. `beats` and `full` need `layers="head"`. With `layers="head"`,
+            `best` takes a readout longer than `wide` if it lowers the log loss on the held-out records by
+            more than a standard error. With other layers, `best` is `wide`.
         calibration: `best`, `temperature`, `isotonic` or `none`; see `calibration.calibrate`.
         threshold: rule for choosing thresholds; see `calibration.threshold`.
-        seed: seed for the choice of held-out records, the order of training records, and their windows.
+        seed: seed for the choice of held-out records, the order of training records, and the part of a long
+            record that a step reads.
 
     Attributes:
         classes_: sorted labels; 0 … K − 1 if labels were given as a table [B, K].
         several_: whether a record may have several classes.
-        tuned_: network from windows to logits.
-        step_: training step of this network; 0 if only the head was fitted.
+        tuned_: fitted network, `tuning.Tuned`.
+        step_: training step after which this network was kept; 0 if only the head was fitted.
         readout_: readout of the head.
         losses_: log loss on the held-out records for each readout that was tried.
         calibrations_: calibration of each class.
-        thresholds_: float64 [K], lowest probability at which each class is called.
+        thresholds_: float64 [K], lowest probability at which each class is reported as present.
 
     Example:
         >>> from marecg import EcgClassifier
@@ -141,11 +144,11 @@ class EcgClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """Train the classifier on records that are fetched one by one, and return it.
 
         Args:
-            vectors: object that reads records, and returns their features from the frozen encoder. Its
-                readout is the longest of `readouts`.
+            vectors: object that reads a record by its row number in `y_BK`, and returns its features from the
+                frozen encoder. Its readout is the longest of `readouts`.
             y_BK: labels of all records: 0, 1, or NaN if unknown.
-            train: numbers of the records to train on.
-            val: numbers of the records for early stopping, calibration and thresholds.
+            train: row numbers of the records to train on.
+            val: row numbers of the records for early stopping, calibration and thresholds.
             classes: the K labels.
             several: whether a record may have several classes.
         """
@@ -236,10 +239,10 @@ class EcgClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return self.tuned_.net.logits(vectors(range(len(recordings))))
 
     def calls(self, p_BK: Floats) -> NDArray[np.bool_]:
-        """Return the called classes, bool [B, K].
+        """Return which classes are reported as present, bool [B, K].
 
-        If a record may have several classes, the classes that reach their thresholds are called, otherwise
-        the likeliest class.
+        If a record may have several classes, they are the classes whose probability reaches their threshold.
+        Otherwise, only the class with the highest probability is reported.
 
         Args:
             p_BK: probabilities as returned by `probabilities`.
@@ -258,7 +261,9 @@ class EcgClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return self.predict_recordings(self._recordings(X, self.encoder))
 
     def predict(self, X: ArrayLike) -> NDArray[Any]:
-        """Return the likeliest label of each record, [B], or the calls [B, K] if the labels were a table.
+        """Return the most probable label of each record, [B].
+
+        If the labels were a table, return 1 for each class that is reported as present (`calls`), [B, K].
 
         Args:
             X: signals in mV, [B, leads, L].

@@ -80,15 +80,21 @@ class Evaluation(Settings):
     """Content of `evaluation.json`.
 
     Attributes:
+        model: name of the encoder.
+        data: folder name of the corpus.
+        task: name of the set of labels.
+        folds: how the records were split into train, validation and test.
         counts: number of positives and of known labels, by split and class.
         missing: number of labelled records that the corpus lacks.
         missing_names: names of the first missing records.
         exclusive: whether each record has exactly one class.
+        leak: sentence that states whether the encoder was pretrained on test records.
         seen: number of test records that the encoder was trained on, or whose patient has another record that
             the encoder was trained on.
         readout: readout of the head, that is, the features that the encoder gives to the head.
         losses: log loss on validation of each readout that was tried.
         reused: number of records whose embeddings an earlier run had stored.
+        scores: scores of each class on all test records, then in groups of test records.
     """
 
     model: str

@@ -1,6 +1,6 @@
-"""`marecg probe --protocol finetune`: fine-tune an encoder on a task, and score it as a probe is scored.
+"""`marecg probe --protocol finetune`: fine-tune an encoder on a task, and write the report of a probe.
 
-The training records and the test split are the same as in the protocol `strict`. The step with the best score
+The training records and the test split are the same as in the protocol `strict`. The step with the least loss
 on the validation split is kept. The test split is scored once.
 
 Shapes: M labelled records, K classes.
@@ -46,13 +46,14 @@ def finetune(
     """Fine-tune an encoder on one task and write the report to `out/probe/TASK-finetune.json`.
 
     Args:
-        run: a model as for `MarEcg.from_pretrained`. It isn't changed.
+        run: a model, in any form accepted by `MarEcg.from_pretrained`. It isn't changed.
         task: name or definition of the task.
         root: folder of the task's data.
-        how: settings of fine-tuning. Each has a row in the report. Other rows are compared with the first.
-        fractions: shares of the training records to train on.
-        seeds: number of draws per fraction.
-        folds: as for `Request`.
+        how: settings of fine-tuning. The encoder is tuned once with each of them. The report has a row for
+            each, and compares the other rows with the first row.
+        fractions: shares of the training records to train on, such as 0.01.
+        seeds: number of random choices of the training records for each share below 1.
+        folds: folds of the dataset for training, validation and test. The published folds if empty.
         out: folder for the report. If None, it is the folder of the run.
     """
     request = Request(tuple(fractions), seeds, FINETUNE, folds=tuple(folds))

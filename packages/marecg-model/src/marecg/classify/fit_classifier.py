@@ -74,7 +74,7 @@ def fit_classifier(
             refused.
         labels: table of labels; see `label_tables.read_labels`. If None, the classes are the findings
             (leaves of the graph) that enough records of the corpus have.
-        exclusive: whether each record has exactly one class. If so, only the likeliest class is called.
+        exclusive: whether each record has exactly one class. If so, only the most probable class is reported.
         prevalence: share of records that are expected to have a class when the classifier is used, by class.
             Classes may be left out.
 
@@ -187,7 +187,7 @@ def embedding_folder(data: Path, out: Path) -> Path:
 
 
 def judged_recordings(folder: Path, data: Path) -> Iterator[Recording]:
-    """Return the first `COMPARED` test records of a classifier.
+    """Return the first `COMPARED` test records of a classifier, on which an exported file is checked.
 
     Args:
         folder: folder of the classifier.

@@ -98,10 +98,10 @@ def fit_logistic(
     val_weight: Floats,
     part_W: NDArray[np.floating] | None = None,
 ) -> Logistic:
-    """Fit a logistic regression, and choose each class's strength by its validation loss.
+    """Fit a logistic regression, and choose the regularisation of each class by its validation loss.
 
     Vectors are standardised on the training records, then multiplied by `part_W` if it is given. A class
-    without positives or without negatives gets zero weights.
+    without positives or without negatives gets zero weights. For the other arguments, see `fit_views`.
     """
     mean_W, scale_W = x_MW.mean(axis=0), x_MW.std(axis=0)
     scale_W = np.where(scale_W > SMALLEST_SPREAD, scale_W, 1) / (1 if part_W is None else part_W)
@@ -141,8 +141,13 @@ def fit_logistic(
 def cross_fitted(logits_SMK: Floats, y_MK: NDArray[np.floating], weight_MK: Floats) -> Floats:
     """Return the logits [M, K] of the validation records, with regularisation chosen by cross-validation.
 
-    The validation records are split into `PARTS` parts. The strengths for a part are chosen on the other
-    parts. Otherwise, a calibration fitted on the logits would be biased.
+    The validation records are split into `PARTS` parts. The regularisation for a part is chosen on the other
+    parts. Otherwise, a calibration fitted on these logits would be biased.
+
+    Args:
+        logits_SMK: logits of the validation records for each strength of the regularisation.
+        y_MK: labels of the validation records.
+        weight_MK: weights of the labels.
     """
     part_M = np.random.default_rng(0).permutation(len(y_MK)) % PARTS
     crossed_MK = np.empty(y_MK.shape)

@@ -60,7 +60,7 @@ So a network isn't rejected because it is overconfident. Calibration corrects ov
 
 @dataclass(frozen=True)
 class Tuning:
-    """Settings of fine-tuning; see `EcgClassifier`. Raises `UsageError` for an invalid value.
+    """Settings of fine-tuning. `EcgClassifier` describes them. Raises `UsageError` for an invalid value.
 
     Attributes:
         decay: ratio of learning rates of neighbouring blocks, as for BEiT and MAE (Bao et al. 2022).
@@ -118,13 +118,13 @@ class Vectors:
         self._read: dict[int, NDArray[np.float32]] = {}
 
     def narrowed(self, readout: Readout) -> "Vectors":
-        """Return a view of the vectors that is cut to a shorter readout of `HEADS`."""
+        """Return these vectors cut to a shorter readout, such as `wide`. Both share the computed vectors."""
         other = copy.copy(self)
         other.readout = readout
         return other
 
     def add(self, rows_M: Sequence[int], x_MW: NDArray[np.float32]) -> None:
-        """Add vectors that were computed earlier."""
+        """Add vectors that were computed earlier, so that the records `rows_M` aren't embedded again."""
         self._read |= dict(zip(rows_M, x_MW, strict=True))
 
     def __call__(self, rows_M: Sequence[int]) -> Floats:
@@ -178,9 +178,9 @@ def tune(
 
     Args:
         how: settings of the training.
-        vectors: readouts of the frozen encoder.
+        vectors: object that reads records by their numbers, and returns their readouts.
         y_MK: labels of the training records, then of the validation records; NaN if unknown.
-        train_M: numbers of the training records.
+        train_M: numbers of the training records, as `vectors` counts them.
         val_M: numbers of the validation records. They decide how much the head is regularised, and when
             training stops.
         fitted: cache of fits, shared by the readouts of the same records; see `fit_views`.
@@ -253,7 +253,7 @@ def tune(
 
 
 def calibrated_loss(logits_MK: Floats, y_MK: NDArray[np.floating], weight_MK: Floats) -> float:
-    """Return the least `weighted_loss` of slope · logits over the `SLOPES`. All classes share the slope."""
+    """Return the `weighted_loss` of the logits, multiplied by the factor in `SLOPES` that minimises it."""
     return min(weighted_loss(slope * logits_MK, y_MK, weight_MK) for slope in SLOPES)
 
 

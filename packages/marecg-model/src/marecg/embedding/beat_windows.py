@@ -1,7 +1,7 @@
 """Windows of recordings, with the beats and measurements that the readouts `beats` and `full` need.
 
-A readout is a vector of features per record (`marecg.model.readout`). For both readouts, J consecutive
-patches around each R-peak are the parts of a beat: P, QRS, ST and T.
+A readout is a vector of features per record (`marecg.model.readout`). For both readouts, J patches around
+each R-peak show the parts of a beat: P, QRS, ST and T.
 
 Shapes: n beats, J patches of a beat, T patches, C leads, L samples, F measured values.
 """
@@ -28,8 +28,8 @@ class ReadoutWindow(NamedTuple):
     Attributes:
         window: Window of a recording.
         beats_JT: For each part j of a beat and each patch t, the number of beats whose part j is patch t.
-        measured_F: Measurements of the recording, or of this window if the recording is long. None if they
-            belong to another window of the recording.
+        measured_F: Measurements of the recording, or of this window if the recording is long. None if the
+            measurements come with another window of the recording, or the readout isn't `full`.
     """
 
     window: Window
@@ -81,9 +81,10 @@ def _measured(ecg: Recording, window: Window, config: ModelConfig) -> NDArray[np
 def beat_patches(peaks_n: NDArray[np.int64], patches: int, config: ModelConfig) -> NDArray[np.float32]:
     """Return the number of beats whose part j is patch t of the window, float32 [J, T].
 
-    A window is read at several offsets (`ModelConfig.phases`). A beat counts in a reading only if:
+    The encoder reads each window several times, shifted by fractions of the patch stride
+    (`ModelConfig.phases`). A beat counts in this window only if:
 
-    - a patch begins close to the start of the beat's QRS, as close as the offsets allow.
+    - a patch begins near the start of the beat's QRS, at most half a shift away.
     - all patches of the beat are in the window, and free of padding.
 
     Args:

@@ -271,7 +271,7 @@ def lead_columns(signals: Any) -> list[str]:
 
 
 def unframed(signals: Any, leads: Sequence[str]) -> Any:
-    """Convert data frames with a column per lead to an array [B, K, L]. Return other signals unchanged.
+    """Convert data frames with a column per lead to nested lists [B, K, L]. Return other signals unchanged.
 
     Raises `UsageError` if a data frame has no column for a lead.
     """

@@ -45,7 +45,8 @@ FORMAT = 3
 def is_folder(out: str | Path) -> bool:
     """Return whether an output path stands for a folder of parts rather than a single file.
 
-    A path stands for a folder if it ends in /, has no suffix, is an address, or is an existing folder.
+    A path stands for a folder if it ends in /, has no suffix, is an address such as `s3://bucket/embeddings`,
+    or is an existing folder.
     """
     path = Path(out)
     return str(out).endswith("/") or is_remote(out) or path.is_dir() or not path.suffix
@@ -194,9 +195,10 @@ def _embed_parts(
 def make_part_noted(
     model: MarEcg, store: EmbeddingStore, batch_size: int, number: int, part: list[Unread], folder: str
 ) -> Embedded:
-    """Embed the records of a part in a worker process.
+    """Embed the records of a part in a worker process, as `make_part` does.
 
-    If `folder` isn't empty, the name of the current record is noted there (`shards.notes`).
+    The name of the current record is written into `folder` (`shards.notes`), so that an error message can
+    name the record if the process is killed. If `folder` is the empty string, no name is written.
     """
     if not folder:
         return make_part(model, store, batch_size, number, part)
@@ -208,7 +210,7 @@ def make_part_noted(
 def make_part(
     model: MarEcg, store: EmbeddingStore, batch_size: int, number: int, part: Iterable[Unread]
 ) -> Embedded:
-    """Embed the records of a part and write its file. Return the outcome."""
+    """Embed the records of the part `number`, write its file, and return the outcome."""
     done, readout, patches = Embedded(), store.settings["readout"], bool(store.settings["patches"])
     constants = {name: str(store.settings[name]) for name in ("weights_sha256", "ontology_sha256")}
     vectors = embedded(model, part, done, batch_size, readout=readout, patches=patches)

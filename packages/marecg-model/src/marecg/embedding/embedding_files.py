@@ -52,10 +52,11 @@ BATCH_ROWS = 8192
 
 
 def schema(config: ModelConfig, readout: Readout, *, patches: bool) -> pa.Schema:
-    """Return the columns of a file.
+    """Return the columns of a file of embeddings, and their types.
 
     These are `RECORD_FIELDS` and the record embedding `rhythm`, [D]. If the readout isn't `rhythm`, a column
-    contains the readout. If `patches` is True, the column `patch` contains the patch embeddings, [T, D].
+    with the readout's name contains it. If `patches` is True, the column `patch` contains the patch
+    embeddings, [T, D].
     """
     widths = {"rhythm": config.width}
     if readout != "rhythm":
@@ -72,12 +73,12 @@ def write(
     rows: Iterable[tuple[Mapping[str, Any], WideEmbeddings]],
     metadata: Callable[[], Mapping[str, str]],
 ) -> None:
-    """Write a Parquet file.
+    """Write a Parquet file of embeddings.
 
     Args:
         path: Path of the file.
-        columns: Columns of the file.
-        rows: Fields and vectors of each record.
+        columns: Columns of the file, as returned by `schema`.
+        rows: For each record, the values of `RECORD_FIELDS` by name, and the embeddings.
         metadata: Function that returns the metadata of the file. It is called after the last row.
     """
     rows = iter(rows)
@@ -189,7 +190,7 @@ def blocks(path: str | Path, columns: Sequence[str], further: Sequence[str] = ()
 
 
 def vectors(block: pa.RecordBatch, column: str) -> NDArray[np.float32]:
-    """Return a column of vectors, float32 [B, W]."""
+    """Return the vectors in a column of a block of B records, float32 [B, W]."""
     values = block.column(column)
     x: NDArray[np.float32] = values.flatten().to_numpy(zero_copy_only=False).astype(np.float32, copy=False)
     return x.reshape(len(block), values.type.list_size)

@@ -62,7 +62,7 @@ class EmbeddingStore:
         return hashlib.sha256(json.dumps(self.settings, sort_keys=True).encode()).hexdigest()
 
     def span(self, number: int) -> tuple[int, int]:
-        """Return the numbers of a part's first record, and of the record after its last record."""
+        """Return the numbers of a part's records as a range: the first number, and the last number plus 1."""
         first = number * int(self.settings["part_records"])
         return first, min(first + int(self.settings["part_records"]), int(self.settings["records"]))
 
@@ -116,7 +116,10 @@ class EmbeddingStore:
 
     @contextmanager
     def writing(self, number: int) -> Iterator[Path]:
-        """Yield a temporary path for a part. The part appears in the folder when it is complete."""
+        """Yield a temporary path to which a part is written in a `with` block.
+
+        At the end of the block, the file is moved into the folder under the part's name.
+        """
         try:
             with Place(self.where).writing(self.name(number)) as temporary:
                 yield temporary

@@ -84,10 +84,10 @@ class Inputs:
         step: Length of a step in seconds. Each step of a recording becomes a record.
 
     Raises:
-        UsageError: As for `find_inputs`. Also if `step` is given for a corpus, or if records of two inputs
+        UsageError: If an array doesn't fit the layout, `step` is given for a corpus, or records of two inputs
             would have the same name.
-        InputError: If an input is unreadable, or there are no records.
-        CorpusError: As for `Corpus.open`.
+        InputError: If an array file is unreadable, or there are no records.
+        CorpusError: If a file doesn't exist, a folder contains no records, or a corpus is damaged.
     """
 
     def __init__(
@@ -152,7 +152,7 @@ class Inputs:
         """Return a hash of the records. It doesn't depend on the paths of their folders.
 
         Args:
-            manifest: Manifest of an interrupted call, so that `hash_sources` can reuse its hashes.
+            manifest: Manifest of an interrupted call (`embedding_store.manifest`), whose hashes are reused.
         """
         files = hash_sources([candidate for _, candidate in self._files], manifest)
         digest = hashlib.sha256(files.sha256.encode())

@@ -30,8 +30,9 @@ T = TypeVar("T")
 def processes(model: MarEcg, records: int, jobs: int | None = None) -> int:
     """Return the number of processes for a number of records.
 
-    The number is `jobs` if given. Otherwise, there is a process per GPU. Without a GPU, a large model has a
-    single process. A small model has at most a process per torch thread, and no more than have enough work.
+    The number is `jobs` if given. Otherwise, there is a process per GPU. Without a GPU, a large model runs in
+    a single process. A small model runs in a process per `WORTH_A_PROCESS` records, but in no more processes
+    than torch has threads.
     """
     if jobs is not None:
         return jobs

@@ -76,8 +76,8 @@ class LongSignal:
 def read_recording(read: Callable[..., Record], config: ModelConfig) -> tuple[Record, Recording]:
     """Read a record, and convert it to the encoder's input.
 
-    If the recording is long, the returned `Record` has only its beginning. The recording is checked to its
-    end, so that a damaged recording is refused before it is embedded.
+    If the recording is longer than `PIECE_S`, the returned `Record` has only its beginning. The recording is
+    checked to its end, so that a damaged recording is refused before it is embedded.
 
     Raises `UsageError` as `marecg.model.windows.recording` does, and `RecordError` as `read` does.
     """

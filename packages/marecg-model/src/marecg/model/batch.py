@@ -16,7 +16,9 @@ from marecg.settings import Settings, paper
 
 
 class SoftTargets(Settings):
-    """Settings of soft targets (eq. gscl-target).
+    """Settings of soft targets (eq. gscl-target of the paper).
+
+    A soft target is a distribution over concepts, which is largest at the record's leaf concept.
 
     Attributes:
         sigma: how far a target spreads on the concept graph from the record's leaf concept.
@@ -49,7 +51,7 @@ class Supervision(NamedTuple):
     root_BN: Tensor
 
     def rows(self, rows_B: Tensor) -> Self:
-        """Return the supervision of selected records."""
+        """Return the supervision of some records, selected by their numbers or by a mask."""
         return type(self)(*(value[rows_B] for value in self))
 
     def of_patches(self, patches: int) -> Self:
@@ -78,7 +80,7 @@ class Batch(NamedTuple):
     """Micro-batch of one process of the run.
 
     Attributes:
-        number: k, the number of the micro-batch.
+        number: number of the micro-batch in this process, counted from 0 at the start of the run.
         rows_B: row numbers of the records in the corpus.
         d_BCL: int16 signals in µV, as stored on disk. They are half as large as float32 signals, so less
             data is sent to the device.

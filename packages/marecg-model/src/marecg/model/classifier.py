@@ -154,7 +154,7 @@ class Classifier(nn.Module):
         """Return parameter groups for an optimiser: the head's group, then the encoder's groups.
 
         Args:
-            lr: learning rate of the encoder's pool.
+            lr: learning rate of the pool, the encoder's last layer.
             decay: as for `MarEcg.param_groups`.
             weight_decay: weight decay of matrices. Vectors have no decay.
             head: ratio of the head's learning rate to `lr`.

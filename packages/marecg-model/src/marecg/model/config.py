@@ -31,7 +31,8 @@ class ModelConfig(Settings):
     revin_eps: float = chosen(1e-4, "mV²; keeps leads flatter than 10 µV from being amplified", gt=0)
     phases: int = chosen(
         1,
-        "number of shifted readings of a window; small and base use 3, because their patches don't overlap",
+        "how often a window is read, shifted by a fraction of the stride each time, to average the outputs; "
+        "small and base use 3, because their patches don't overlap",
         gt=0,
     )
     modulation: bool = chosen(False, "the paper reads only H; small and base add it to the wide readout")

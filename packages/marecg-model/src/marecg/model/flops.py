@@ -12,7 +12,7 @@ from marecg.model.config import ModelConfig
 
 
 class Flops(NamedTuple):
-    """Operations of a forward pass.
+    """Floating-point operations of a forward pass for one record.
 
     Attributes:
         learning: operations of trained modules, for which a backward pass is also needed.

@@ -191,7 +191,7 @@ class MarEcg(nn.Module, ModelHubMixin):
         Frozen parameters are left out.
 
         Args:
-            lr: learning rate of the pool.
+            lr: learning rate of the pool, the highest layer.
             decay: ratio of a layer's rate to the rate of the layer above. The tokens are the lowest layer.
             weight_decay: weight decay of matrices. Vectors have no decay.
         """
@@ -221,6 +221,7 @@ class MarEcg(nn.Module, ModelHubMixin):
             beats_BJT: for each part j of a beat (`readout.BEAT`) and each patch t of the window, the number
                 of beats whose part j is patch t.
             every_part: whether to also return the blocks of P, ST and T, and the amplitudes of all parts.
+                Requires `beats_BJT`.
 
         Returns:
             H̄ and the blocks of the wide readout. If `beats_BJT` is given, also the blocks of the beat

@@ -41,7 +41,7 @@ class Phase(IntEnum):
 
 
 class RhythmThresholds(Settings):
-    """Thresholds for heart-rate classes, alternating RR intervals and phases (§subsec:multiscale-sca)."""
+    """Thresholds for heart-rate classes, alternating RR intervals and phases."""
 
     brady_bpm: float = paper(60, "§sec:values: θ_brady", gt=0)
     tachy_bpm: float = paper(100, "§sec:values: θ_tachy", gt=0)

@@ -78,7 +78,7 @@ def folder_named(name: str | Path, unknown: Mapping[str, Any], **how: Any) -> Pa
 
     Args:
         name: as for `folder_of`.
-        unknown: keyword arguments that a user passed to `from_pretrained`, but that it doesn't have.
+        unknown: keyword arguments that a user passed to `from_pretrained`, but that the method doesn't have.
         how: as for `folder_of`.
 
     Raises:

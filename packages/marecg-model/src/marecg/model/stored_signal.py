@@ -34,5 +34,9 @@ def to_microvolts(x_CL: NDArray[np.float32]) -> NDArray[np.int16]:
 
 
 def signal_hash(d_CL: NDArray[np.int16]) -> str:
-    """Return a hash of a window's content, independent of file format, gain and lead order."""
+    """Return a hash of a window.
+
+    The window is in µV and in the order of `LEADS`. Copies of a record in different file formats therefore
+    have the same hash.
+    """
     return hashlib.sha256(np.ascontiguousarray(d_CL).data).hexdigest()[:32]

@@ -159,7 +159,7 @@ def window_starts(n_valid_B: Tensor, length: int, config: ModelConfig) -> tuple[
 def tta_windows(ecg: Recording, config: ModelConfig) -> Iterator[Window]:
     """Yield the windows of a recording (`window_starts`) without duplicates.
 
-    A signal on disk is read window by window.
+    Means over the windows are a test-time augmentation (TTA). A signal on disk is read window by window.
     """
     length = ecg.x_CL.shape[1]
     _, start_U = window_starts(torch.tensor([length]), length, config)

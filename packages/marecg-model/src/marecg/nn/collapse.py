@@ -18,9 +18,10 @@ POINT = 1e-4
 
 
 def effective_rank(h_BD: Tensor) -> float:
-    """Return the exponential of the entropy of the centred singular values.
+    """Return the effective rank of B embeddings, a measure of the number of directions in which they differ.
 
-    The rank is 1 for a line or a point, and at most min(B − 1, D). It is NaN if `h_BD` isn't finite.
+    It is the exponential of the entropy of the singular values of the centred embeddings. The rank is 1 if
+    the embeddings are equal or on a line, and at most min(B − 1, D). It is NaN if `h_BD` isn't finite.
     """
     if not h_BD.isfinite().all():  # the decomposition would raise
         return math.nan

@@ -13,7 +13,9 @@ from marecg.nn.precision import in_float32
 
 @in_float32
 def concept_logits(h_BK: Tensor, prototypes_NK: Tensor, tau: float) -> Tensor:
-    """Return the logits of q: the cosine of embedding and prototype, divided by τ, [B, N], always in float32.
+    """Return the logits of q, [B, N]: the cosine of embedding and prototype, divided by the temperature τ.
+
+    The computation is in float32 even under autocast.
 
     Args:
         h_BK: record embeddings in the concept space, not yet normalised.

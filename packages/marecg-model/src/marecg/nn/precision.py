@@ -1,4 +1,7 @@
-"""Float32 for contrastive losses under autocast, because 1/τ magnifies bf16's rounding."""
+"""Float32 for contrastive losses under autocast.
+
+These losses divide by a small temperature, which would magnify the rounding errors of bf16.
+"""
 
 from collections.abc import Callable
 from contextlib import nullcontext
@@ -12,7 +15,7 @@ P = ParamSpec("P")
 
 
 def in_float32(compute: Callable[P, Tensor]) -> Callable[P, Tensor]:
-    """Return a function that computes in float32 even under autocast."""
+    """Decorate a function of tensors, so that it computes in float32 even under autocast."""
 
     @wraps(compute)
     def computed(*args: P.args, **kwargs: P.kwargs) -> Tensor:

@@ -1,8 +1,8 @@
-"""Modules of multi-prototype concept-text alignment (MPCT, §subsec:auxiliary).
+"""Modules of multi-prototype concept-text alignment (MPCT).
 
 Each concept has several short texts, its text variants. A frozen sentence encoder has embedded them. Linear
-maps project beats and texts to the concept space, and records to the space of the sentence embeddings. In
-these spaces, losses compare them.
+maps project beats and texts to the concept space, where a loss compares them. Another linear map projects
+records to the space of the sentence embeddings, where a loss compares them with the concepts' prototypes.
 
 Shapes: B batch, K beats, T patches, N concepts, V text variants (N · K_var), E text width (d_text),
 D encoder width, W concept width (d_c).
@@ -17,7 +17,7 @@ from marecg.nn.attention import init_linear
 
 
 class Aligned(NamedTuple):
-    """Projected embeddings, in which losses compare beats with texts, and records with prototypes."""
+    """Projected embeddings. Losses compare the beats with the texts, and the records with the prototypes."""
 
     beats_BKW: Tensor
     text_VW: Tensor
@@ -26,7 +26,7 @@ class Aligned(NamedTuple):
 
 
 class TextAlignment(nn.Module):
-    """Linear maps of beats, records and sentence embeddings to the spaces in which losses compare them.
+    """Linear maps of beats, texts and records to the two spaces in which losses compare them.
 
     Args:
         variants_NKE: float [N, K_var, d_text], an embedding per text variant of a concept.
@@ -46,26 +46,31 @@ class TextAlignment(nn.Module):
         self.apply(init_linear)
 
     def forward(self, beats_BKD: Tensor, rhythm_BD: Tensor) -> Aligned:
-        """Project a batch. A concept's prototype is the frozen mean of its text variants."""
+        """Project a batch. A concept's prototype is the mean of its text variants' sentence embeddings."""
         text_VW = self.text(self.variants.flatten(0, 1))
         return Aligned(self.beat(beats_BKD), text_VW, self.record(rhythm_BD), self.variants.mean(1))
 
     def active_variants(self, y_BN: Tensor) -> Tensor:
-        """Return the mask of the text variants of each record's leaf concepts, bool [B, V]."""
+        """Return the mask of the text variants of each record's concepts, bool [B, V].
+
+        Args:
+            y_BN: True for the leaf concepts of each record.
+        """
         return y_BN.bool().repeat_interleave(self.variants.shape[1], dim=1)
 
 
 def pool_beats(
     h_BTD: Tensor, real_BT: Tensor, rpeaks_BK: Tensor, patch: int, stride: int, reach: int
 ) -> tuple[Tensor, Tensor]:
-    """Return features of each beat: the mean over patches whose centre is near the beat's R-peak.
-
-    A patch is near if its centre is within `reach` samples of the R-peak.
+    """Return features of each beat: the mean over the patches near the beat's R-peak.
 
     Args:
         h_BTD: H̄, the encoder's output averaged over leads.
         real_BT: False for patches with padding, which belong to no beat.
-        rpeaks_BK: sample indices, padded with −1.
+        rpeaks_BK: sample indices of the R-peaks, padded with −1.
+        patch: samples per patch.
+        stride: samples from the start of a patch to the start of the next patch.
+        reach: largest distance in samples from the R-peak to the centre of a patch.
 
     Returns:
         Features [B, K, D], and a mask [B, K] of the beats that have a patch.

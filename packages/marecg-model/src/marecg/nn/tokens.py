@@ -23,7 +23,7 @@ def silent_leads(x_BCL: Tensor, absent_BC: Tensor | None = None) -> Tensor:
 
 
 def full_patches(n_valid_B: Tensor, patches: int, patch: int, stride: int) -> Tensor:
-    """Return the mask of patches without padding, bool [B, T]."""
+    """Return the mask of patches without padding, bool [B, T]: patches that end by sample `n_valid_B`."""
     ends_T = torch.arange(patches, device=n_valid_B.device) * stride + patch
     return ends_T <= n_valid_B[:, None]
 

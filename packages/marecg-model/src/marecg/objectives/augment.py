@@ -1,4 +1,4 @@
-"""Augmentations of a batch of signals, for example for the second view of view contrast (§subsec:auxiliary).
+"""Augmentations of a batch of signals, for example for the second view of view contrast.
 
 `rhythm_safe` doesn't move any beat. `unconstrained` also crops, stretches and blanks the signal. Disturbances
 are scaled by each lead's standard deviation, so that a lead with small amplitudes stays readable. Samples

@@ -22,7 +22,7 @@ from marecg.settings import chosen
 
 
 class GsclConfig(SoftTargets, ObjectiveConfig):
-    """Settings of graph-smoothed contrastive learning (§subsec:gscl)."""
+    """Settings of graph-smoothed contrastive learning (GSCL)."""
 
     captions = {"gscl": "graph-smoothed contrast of records with concepts"}
     needs_codes = True

@@ -1,4 +1,4 @@
-"""Latent prediction in the style of I-JEPA (§subsec:auxiliary of the paper).
+"""Latent prediction in the style of I-JEPA.
 
 The model predicts the encoder's output for masked patches, not the signal. The targets come from a slow
 encoder, an exponential moving average (EMA) of the trained encoder.
@@ -23,7 +23,7 @@ from marecg.settings import chosen, paper
 
 
 class JepaConfig(NarrowConfig):
-    """Settings of latent prediction (§subsec:auxiliary)."""
+    """Settings of latent prediction (JEPA)."""
 
     captions = {"jepa": "error of latent prediction"}
 

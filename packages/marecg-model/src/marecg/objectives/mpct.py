@@ -1,8 +1,8 @@
 """Multi-prototype concept-text alignment (MPCT), which aligns records with texts about their concepts.
 
 The texts of a record are the text variants of its active leaves, the leaf concepts that its codes state. A
-record without active leaves doesn't count in any loss. The losses are the three terms of eq. mgca-loss
-(§subsec:auxiliary): L_ICA compares whole records with texts, L_BCA compares single beats with texts, and
+record without active leaves doesn't count in any loss. The losses are the three terms of eq. mgca-loss in
+the paper: L_ICA compares whole records with texts, L_BCA compares single beats with texts, and
 L_OPA compares records with the prototypes of concepts, which are the means of their text variants.
 
 Shapes: B records (A in comparisons of two records), T patches, K beats, V text variants (three per concept),
@@ -23,7 +23,7 @@ from marecg.settings import chosen, paper
 
 
 class MpctConfig(ObjectiveConfig):
-    """Settings of multi-prototype concept-text alignment (§subsec:auxiliary)."""
+    """Settings of multi-prototype concept-text alignment (MPCT)."""
 
     captions = {
         "ica": "contrast of records with their concepts' texts",

@@ -29,7 +29,7 @@ PHASES = 4
 
 
 class MspsConfig(RhythmThresholds, ObjectiveConfig):
-    """Settings of multi-scale physiological supervision (§subsec:multiscale-sca)."""
+    """Settings of multi-scale physiological supervision (MSPS)."""
 
     captions = {
         "alt": "alternation of RR intervals",
@@ -68,7 +68,8 @@ class Msps(Objective, of=MspsConfig):
     def losses(self, views: Views) -> Losses:
         """Return the losses of eq. msps-loss with their weights.
 
-        They compare predicted and true alternation, heart rate, mean RR, RR-CV, position and phase.
+        Each loss compares the predicted and the true value of a target: alternation, mean and variation of
+        the RR intervals, heart-rate class, position of a patch in the record, and its phase in the beat.
         """
         msps, view = self.settings, views.supervised
         truth = view.supervision
@@ -104,9 +105,10 @@ def patch_rhythm_losses(
 ) -> dict[str, Tensor]:
     """Return L_alt, L_rate, L_mRR and L_cv, the losses of a record's rhythm statistics.
 
-    Each patch without padding predicts the statistics. If `z_score` is True, mean RR and RR-CV are
-    standardised over the batch's records with a readable rhythm. If no record has a readable rhythm, all
-    losses are zero.
+    They are the losses of alternation, heart rate, mean RR and RR-CV (standard deviation of the RR intervals,
+    divided by their mean). Each patch without padding predicts the statistics. If `z_score` is True, mean RR
+    and RR-CV are standardised over the batch's records with a readable rhythm. If no record has a readable
+    rhythm, all losses are zero.
     """
     known_B = target.known_B
     count = known_B.sum().clamp(min=1)

@@ -50,7 +50,7 @@ class Parts(NamedTuple):
 
 
 class ObjectiveConfig(Settings):
-    """Settings of an objective, such as its coefficient in the total loss (eq. total-loss).
+    """Settings of an objective, such as its coefficient in the total loss (`weight`).
 
     Attributes:
         captions: description of each loss by the loss's name. The names are columns of metrics.csv.
@@ -74,7 +74,14 @@ class ObjectiveConfig(Settings):
         return self.objective(self, parts)
 
     def flops(self, shape: ModelConfig, window_patches: int) -> Flops:
-        """Return the operations per record that this objective adds to the masked pass, without its heads."""
+        """Return the operations per record that this objective adds to a training step, without small heads.
+
+        Every step already encodes the masked record. Its operations don't count here.
+
+        Args:
+            shape: settings of the encoder.
+            window_patches: number of patches of a record, including the patches after the encoder's context.
+        """
         return Flops(0, 0)
 
     def share(self, epoch: float) -> float:

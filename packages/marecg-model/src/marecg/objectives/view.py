@@ -1,4 +1,4 @@
-"""View contrast: SimCLR's NT-Xent on two views of each record (§subsec:auxiliary).
+"""View contrast: SimCLR's NT-Xent on two views of each record.
 
 Shapes: B batch, D width, K projection width (d_view).
 """
@@ -13,7 +13,7 @@ from marecg.settings import paper
 
 
 class ViewConfig(ObjectiveConfig):
-    """Settings of view contrast (§subsec:auxiliary)."""
+    """Settings of view contrast."""
 
     captions = {"view": "contrast of the two views of a record"}
 

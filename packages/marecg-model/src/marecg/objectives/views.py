@@ -50,7 +50,7 @@ class CleanConfig(Settings):
 
 
 class RegulariserConfig(Settings):
-    """Settings of two regularisers: hiding whole leads, and dropout on H (Table component-ablation)."""
+    """Settings of two regularisers: hiding random leads from the encoder, and dropout on its output H."""
 
     p_lead: float = paper(0.25, "§sec:values: a lead is hidden from the encoder", ge=0, lt=1)
     p_drop: float = paper(0.1, "§sec:values: latent dropout", ge=0, lt=1)
@@ -141,7 +141,11 @@ class Pass:
 
     @torch.no_grad()
     def by(self, tokens: nn.Module, encoder: nn.Module) -> Tensor:
-        """Encode this pass's signal without a mask by another token embedding and encoder, [B, T, C, D]."""
+        """Encode this pass's signal without a mask, by another token embedding and encoder.
+
+        Returns:
+            H, [B, T, C, D], without gradients.
+        """
         return _clean_h(self._signal, self.h_BTCD.shape[1], tokens, encoder)
 
 
@@ -216,19 +220,23 @@ class Views:
 
     @property
     def first(self) -> Pass:
-        """Pass used to monitor the run: the masked pass, or the first clean pass if no pass is masked."""
+        """Pass used to monitor the run: the masked pass, or a clean pass if there is no masked pass."""
         if "masked" in self.__dict__ or not self._clean:
             return self.masked
         return next(iter(self._clean.values()))
 
     @torch.no_grad()
     def slow(self, tokens: nn.Module, encoder: nn.Module) -> Tensor:
-        """Encode the unmasked context by another token embedding and encoder, and return H, [B, T, C, D]."""
+        """Encode the unmasked context by another token embedding and encoder, such as a slow copy.
+
+        Returns:
+            H, [B, T, C, D], without gradients.
+        """
         return _clean_h(self.signal, self.model.config.context_patches, tokens, encoder)
 
     @property
     def encoded(self) -> list[Tensor]:
-        """All H with gradients that the passes have computed so far."""
+        """Outputs H, with gradients, of all encoder passes so far."""
         return [h_BTCD for encoder_pass in self._passes for h_BTCD in encoder_pass.encoded]
 
     @cached_property

@@ -85,7 +85,7 @@ def small(recipe: Callable[[], Config] = c3, name: str = "small") -> Config:
 
 
 def small_graph() -> Config:
-    """Return `small-gscl` with targets that don't depend on distances in the concept graph.
+    """Return C1 with GSCL at the size of `small`, with targets that don't depend on distances in the graph.
 
     Instead, one loss compares leaf concepts, and another compares families: root concepts with all concepts
     below them.

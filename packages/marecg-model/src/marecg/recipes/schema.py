@@ -30,7 +30,7 @@ Decay = Annotated[float, Field(ge=0, lt=1)]
 
 
 class TrainConfig(Settings):
-    """Settings of the optimiser, its schedule and the run (§subsec:implementation)."""
+    """Settings of the optimiser, its schedule and the run."""
 
     max_epochs: int = paper(100, "§subsec:implementation", gt=0)
     max_steps: int | None = chosen(None, "ends a run early; the learning rate schedule keeps its shape", gt=0)
@@ -213,7 +213,7 @@ class Config(Settings):
         return self.model_validate({**dict(self), **changes})
 
     def of_ontology(self, ontology: Ontology) -> Self:
-        """Return the recipe with the number of concepts in a graph.
+        """Return the recipe with `model.concepts` set to the number of concepts in an ontology.
 
         Raises:
             ConfigError: If the recipe already has another number of concepts.

@@ -1,4 +1,4 @@
-"""Lightning module for pretraining: optimiser steps of the network (§subsec:implementation).
+"""Lightning module for pretraining: optimiser steps of the network.
 
 `marecg.train.network` computes the losses of a step.
 
@@ -69,7 +69,7 @@ class Pretraining(lightning.LightningModule):
         return {"loss": outcome.loss, **losses}
 
     def is_monitored(self, step: int) -> bool:
-        """Return whether `network.monitor` runs at a step: every `monitor_every` steps, and at the last."""
+        """Return whether `network.monitor` runs at a step: every `monitor_every` steps, and at the end."""
         return step % self.config.train.monitor_every == 0 or step == self.total_steps
 
     def on_before_optimizer_step(self, optimizer: torch.optim.Optimizer) -> None:

@@ -25,7 +25,7 @@ from marecg.recipes import Config
 
 
 class Outcome(NamedTuple):
-    """Result of a forward pass: L, the unweighted losses by name, and the encoder passes."""
+    """Result of a forward pass: the total loss, the unweighted losses by name, and the encoder passes."""
 
     loss: Tensor
     losses: dict[str, Tensor]
@@ -68,7 +68,14 @@ class Network(nn.Module):
     def forward(
         self, batch: Batch, generator: torch.Generator, all_ranks: Callable[[Tensor], Tensor], epoch: float
     ) -> Outcome:
-        """Compute the loss L = Σ λ L_objective (eq. total-loss). The coefficients λ depend on the epoch."""
+        """Compute the total loss L = Σ λ L_objective (eq. total-loss of the paper).
+
+        Args:
+            batch: signals and supervision of the records.
+            generator: source of all random numbers of this micro-batch.
+            all_ranks: function that gathers a tensor [B, K] from all processes of the run, with gradients.
+            epoch: epochs so far, on which the coefficients λ depend.
+        """
         config = self.config
         views = Views(
             self.model, batch, config.masking, config.clean, config.regulariser, generator, all_ranks

@@ -87,10 +87,11 @@ def train(
         start: Initial weights, in any form accepted by `MarEcg.from_pretrained`. Random if None. The recipe
             must have the model settings of the weights (`warm_start.recipe_for`). To resume a run that has a
             checkpoint, they aren't needed.
-        resume: If True, require an existing run. If False, require that there is none.
-        extend: Allow `train.max_steps` or `train.max_epochs` to differ from the existing run. After the
-            newest checkpoint, the learning rate and the objectives' coefficients follow the schedule of the
-            new length.
+        resume: If True, require a run in `out`. If False, require that `out` contains no run. If None, resume
+            a run if `out` contains a run.
+        extend: Require a run in `out`, and allow `train.max_steps` or `train.max_epochs` to differ from it.
+            After the newest checkpoint, the learning rate and the objectives' coefficients follow the
+            schedule of the new length.
         callbacks: Lightning callbacks to run after the built-in callbacks. Their state in a checkpoint may
             contain only tensors and plain values.
         loggers: `tensorboard`, `wandb` or `mlflow`, which write into the run folder, or Lightning loggers.

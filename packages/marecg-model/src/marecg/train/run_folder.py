@@ -47,8 +47,8 @@ def claim(
         start: Starting weights. If None, a new run starts from random weights, and an existing run keeps its
             starting weights.
         processes: Number of processes, which determines the global batch if the settings don't.
-        resume: If True, require an existing run. If False, require that there is none.
-        extend: Whether to require an existing run, and allow it to have another length (`note_length`).
+        resume: If True, require an existing run. If False, require that there is none. If None, allow both.
+        extend: Whether to require an existing run, and allow it to have another length (`LENGTHS`).
 
     Returns:
         Description of the starting weights. None if they are random.
@@ -97,7 +97,7 @@ def claim(
 
 
 def note_length(folder: Path, config: Config) -> None:
-    """Write the settings of an extended run into its folder."""
+    """Write the settings of an extended run into its config.json."""
     described = folder / "config.json"
     settings = read_json(described, _COPY, CheckpointError) | {"config": config.model_dump(mode="json")}
     write_text(described, json.dumps(settings, indent=2))
