@@ -53,13 +53,13 @@ def print_comparison(compared: "Sequence[Compared]") -> None:
 
 
 def tell_quarantined(records: "Sequence[Quarantined]", report: object) -> None:
-    """Print the records that were left out of a corpus (quarantined), with the reasons, as messages."""
+    """Print the first records that were left out of a corpus (quarantined). `report` lists all of them."""
     lines = [f"{record.root}/{record.path}: {record.reason}: {record.message}" for record in records]
     say_first("quarantined", lines, f"in {report}")
 
 
 def tell_codes(account: "CodeAccount | None", report: object) -> None:
-    """Print unmatched rows and records of a code table, and codes without a concept, as messages."""
+    """Print the first records without codes, unknown record ids and unrouted codes. `report` lists all."""
     if account is None:
         return
     unmatched, rowless = account.ids_without_record, account.records_without_row

@@ -10,7 +10,7 @@ from ecg_base import InputError, UsageError
 
 
 def local_path(where: str) -> Path:
-    """Return a local path unchanged. Download an address and return the path of the copy."""
+    """Return a local path unchanged. Download an address such as s3://… and return the path of the copy."""
     if "://" not in where:
         return Path(where)
     from ecg_records.storage.copies import ensure_local
@@ -111,7 +111,7 @@ Log = Annotated[
 
 
 def shares(texts: Iterable[str] | None) -> tuple[float, ...]:
-    """Parse shares of the training records to train with, for example `0.1,1`. Raises `UsageError`."""
+    """Parse shares of the training records, such as `0.1,1`. Raises `UsageError` if one isn't a number."""
     try:
         return tuple(float(word) for text in texts or () for word in text.split(","))
     except ValueError as error:
@@ -119,7 +119,7 @@ def shares(texts: Iterable[str] | None) -> tuple[float, ...]:
 
 
 def by_group(group: str, assignments: Iterable[str] | None) -> tuple[list[str], list[str]]:
-    """Split `KEY=VALUE` texts into those whose key starts with `group`, and all others."""
+    """Split `KEY=VALUE` texts into texts whose key starts with `group`, and all other texts."""
     assignments = list(assignments or ())
     in_group = [text for text in assignments if text.startswith(group)]
     return in_group, [text for text in assignments if text not in in_group]

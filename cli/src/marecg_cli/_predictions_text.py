@@ -75,7 +75,7 @@ def _around(concept: Any) -> str:
 
 
 def print_table(table: Any, done: Any, form: str) -> None:
-    """Print the table of predictions for many records. The exit code is 1 if a record can't be read."""
+    """Print a data frame of predictions. If `done` lists records that failed, exit with code 1."""
     from marecg.use.predict import as_csv
 
     tell_problems("not predicted", done.failed, done.doubtful)
@@ -88,7 +88,7 @@ def print_table(table: Any, done: Any, form: str) -> None:
 
 
 def print_steps(steps: dict[float, list[Any]], form: str) -> None:
-    """Print the nearest concepts of each time step of a recording."""
+    """Print the nearest concepts of each part of a recording, by the start of the part in seconds."""
     if form == "json":
         result_json(
             [
@@ -125,7 +125,7 @@ def print_calls(classifier: Any, probabilities: Any, form: str) -> None:
 
 
 def tell_embedded(out: str, done: dict[str, Any], form: str, verb: str = "embedded") -> None:
-    """Print the number of records in the output. The exit code is 1 if a record can't be read."""
+    """Print the number of records in `out`. If `done` lists records that failed, exit with code 1."""
     tell_problems(f"not {verb}", done["failed"], done["doubtful"])
     if form == "json":
         result_json({"out": out, **done, "unavailable": sorted(done["unavailable"])})

@@ -202,11 +202,11 @@ def code_settings(assignments: Iterable[str] | None) -> dict[str, Any]:
 
 
 def codes_of(table: Path | None, assignments: Iterable[str]) -> "CodeTable | CodeMapping | None":
-    """Return the code table with its mapping. Without a table, return the mapping of codes, or `None`.
+    """Return the code table. Without a table, return the mapping of the setting codes.mapping, or `None`.
 
     Raises:
-        UsageError: there are settings for a table but no table, or the errors of `read_code_table`.
-        InputError: the table can't be read, as in `read_code_table`.
+        UsageError: there are settings for a table but no table, or a setting doesn't fit the table.
+        InputError: the table or the mapping can't be read.
     """
     from ecg_ontology import CodeMapping, read_code_table
 

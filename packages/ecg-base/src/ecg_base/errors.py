@@ -84,14 +84,17 @@ def suggest(name: str, choices: Iterable[str], otherwise: str = "") -> str:
 
 
 def refuse_unknown(noun: str, name: str, choices: Collection[str], where: object = "") -> None:
-    """Raise `UsageError` if a name is not among the choices. `noun` is the word for it, such as "rule"."""
+    """Raise `UsageError` if a name is not among the choices.
+
+    The error calls the name a `noun`, such as "rule". `where` is the file or option that contains the name.
+    """
     if name not in choices:
         problem = f"unknown {noun} {name!r}"
         raise UsageError(problem, where=where, remedy=suggest(name, choices))
 
 
 def optional(module: str, problem: str, remedy: str) -> Any:
-    """Import an optional module. If it isn't installed, raise `UsageError` with this problem and remedy."""
+    """Return an optional module. If it isn't installed, raise `UsageError` with this problem and remedy."""
     try:
         return import_module(module)
     except ImportError as error:

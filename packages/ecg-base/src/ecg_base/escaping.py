@@ -33,8 +33,8 @@ def printable(text: str, keep: str = "") -> str:
 def guarded(cell: Cell) -> Cell | str:
     """Put ``'`` before a table cell that spreadsheet programs would execute as a formula.
 
-    A carriage return becomes the symbol ␍. CSV writers don't quote it, and CSV readers take it for a line
-    break.
+    Carriage returns become the symbol ␍, because CSV writers don't quote carriage returns and CSV readers
+    take them for line breaks.
 
     Args:
         cell: a string. Any other value is returned unchanged.

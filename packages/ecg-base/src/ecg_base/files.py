@@ -42,7 +42,7 @@ def replacing(target: str | Path, *, private: bool = False) -> Iterator[Path]:
 
     Raises:
         OutputError: the disk is full, or `target` can't be written or is a device or a pipe.
-        UsageError: `target` is an address.
+        UsageError: `target` is an address, such as s3://bucket/folder.
 
     Example:
         >>> import tempfile
@@ -106,8 +106,8 @@ def remove_left_over(folder: Path, *, alone: bool = False) -> None:
 
     Args:
         folder: folder in which `replacing` wrote.
-        alone: also remove the unfinished files of other machines. The caller must keep all other processes
-            from writing to the folder.
+        alone: also remove files that other processes or machines may be writing. The caller must make sure
+            that nobody else writes to the folder.
 
     Example:
         >>> import tempfile
@@ -232,7 +232,7 @@ def refuse_others(out: Path, ours: Callable[[str], object], mark: str = "") -> N
 
 
 def refuse_unmarked(out: Path, mark: bytes) -> None:
-    """Raise `UsageError` if `out` exists and isn't a file that contains `mark`."""
+    """Raise `UsageError` if `out` exists and lacks `mark`, the bytes that show that this program wrote it."""
     if out.exists() and not (out.is_file() and mark in out.read_bytes()):
         problem = "was not written by this program and would be lost"
         raise UsageError(problem, where=out, remedy="Choose a new file, or remove this file first")

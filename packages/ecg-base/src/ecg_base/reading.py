@@ -93,10 +93,10 @@ def _refuse_bomb(
 
 
 def refuse_zip_bomb(archive: ZipFile, where: object, remedy: str) -> None:
-    """Raise `InputError` if a zip archive would unpack to more than `EXPANSION` times its size.
+    """Raise `InputError` if a zip archive would unpack to more than 200 times its size.
 
-    Up to `EXPANDED_BYTES` are always allowed. The sizes come from the directory at the end of the archive, so
-    nothing is unpacked.
+    Archives that unpack to at most 256 MB are always allowed. The sizes come from the directory at the end of
+    the archive, so nothing is unpacked. `where` is the name of the archive in the error.
     """
     members = archive.infolist()
     packed = sum(member.compress_size for member in members)

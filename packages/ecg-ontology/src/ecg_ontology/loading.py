@@ -21,8 +21,9 @@ def load(source: str | Path | None = None, profile: Profile = "paper") -> Ontolo
         source: a folder of sources, a bundle (``.json``), or a graph without routing (``.ttl``, ``.owl``,
             ``.rdf`` or ``.nt``). `None` loads the packaged cardiac concept graph. ``"extended"`` loads the
             packaged graph with 26 more findings.
-        profile: ``paper`` (default) routes four codes as the paper prints them. ``curated`` corrects these
-            codes and applies the curators' decisions on disputed codes.
+        profile: assignment of codes to concepts. ``paper`` (default) assigns four codes as printed in the
+            paper, although their official labels name other concepts. ``curated`` corrects these four codes,
+            and applies the curators' decisions on disputed codes.
 
     Raises:
         SourceError: the source can't be read or doesn't describe a concept graph.
@@ -41,7 +42,7 @@ def load(source: str | Path | None = None, profile: Profile = "paper") -> Ontolo
 
 
 def read_draft(source: str | Path | None) -> Draft:
-    """Read a source without checking it. `None` reads the packaged bundle."""
+    """Read a source (see `load`) without checking it. `None` reads the packaged bundle."""
     if source is None:
         return read_bundle(PACKAGED)
     if str(source) == EXTENDED:
@@ -57,7 +58,7 @@ def read_draft(source: str | Path | None) -> Draft:
 
 
 def errata(source: str | Path | None = None) -> tuple[Erratum, ...]:
-    """Return the contradictions in the paper, each with the decision and a test of the decision.
+    """Return the contradictions in the paper, each with this ontology's decision and a test of the decision.
 
     Args:
         source: see `load`.

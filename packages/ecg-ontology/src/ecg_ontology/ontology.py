@@ -28,20 +28,20 @@ if TYPE_CHECKING:
 
 
 class Ontology(Vocabulary):
-    """Concept graph with its routing table.
+    """Concept graph with the routing table that assigns codes to its concepts.
 
     Load an ontology with `ecg_ontology.load`. Ontologies are immutable.
 
     Attributes:
         header: name, version, licence and provenance.
         draft: content of the sources, including the tables of both profiles.
-        profile: ``paper`` or ``curated``.
+        profile: ``paper`` or ``curated``, see `ecg_ontology.load`.
         nodes: the N concepts in the order of their indices.
         relations: the edges, without duplicates.
 
     Args:
         draft: content of the sources.
-        profile: routing profile to use.
+        profile: see `ecg_ontology.load`.
         where: name of the source in error messages.
         checked: whether the draft is known to be valid, so that the checks can be skipped.
 
@@ -202,12 +202,12 @@ class Ontology(Vocabulary):
 
     @property
     def rows(self) -> tuple[RoutingRow, ...]:
-        """Rows of the routing tables that apply in this profile, grouped by code."""
+        """Rows of the routing tables that apply in the profile of this ontology, grouped by code."""
         return self._routing.rows
 
     @property
     def official(self) -> dict[str, str]:
-        """Official labels by code. The packaged ontology has the 133 codes of the CinC Challenges."""
+        """Labels in the official code map of the CinC Challenges, by code. The map has 133 codes."""
         return dict(self.draft.official)
 
     def route(self, code: str | int) -> Route:
@@ -245,7 +245,7 @@ class Ontology(Vocabulary):
     def leaf_multi_hot(
         self, records: "Sequence[Sequence[str | int]] | CodedRecords", strict: bool | None = False
     ) -> "NDArray[np.uint8]":
-        """Return the leaf multi-hot y, uint8[B, N], of B records.
+        """Return the 0/1 matrix y, uint8[B, N], with the leaves (findings) of B records.
 
         Columns of roots are always 0 (paper, "Parent-node filtering"). Codes that reach no leaf are ignored.
 

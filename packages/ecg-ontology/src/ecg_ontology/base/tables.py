@@ -13,7 +13,10 @@ _LONGEST = 1 << 20
 
 
 def column_names(path: Path, *, quoted: bool = True) -> list[str]:
-    """Return the column names, or [] for an empty file. Raises `InputError` if the file can't be read."""
+    """Return the column names, or [] for an empty file. See `lines` for `quoted`.
+
+    Raises `InputError` if the file can't be read.
+    """
     if path.suffix == ".parquet":
         return [str(name) for name in _parquet(path).schema_arrow.names]
     return next(lines(path, quoted=quoted), (1, list[str]()))[1]
@@ -22,8 +25,8 @@ def column_names(path: Path, *, quoted: bool = True) -> list[str]:
 def rows(path: Path, columns: list[str], *, quoted: bool = True) -> Iterator[tuple[str, list[Any]]]:
     """Yield the location of each row, such as ``line 3``, and its cells in the requested columns.
 
-    Cells are text, except in Parquet. Raises `InputError` if the table can't be read, a requested column
-    occurs twice, or a row has another number of cells than the header.
+    Cells are text, except in Parquet. See `lines` for `quoted`. Raises `InputError` if the table can't be
+    read, a requested column occurs twice, or a row has another number of cells than the header.
     """
     if path.suffix == ".parquet":
         for number, row in enumerate(_parquet_rows(path, columns), start=1):

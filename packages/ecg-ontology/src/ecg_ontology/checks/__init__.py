@@ -26,14 +26,15 @@ CHAPTERS: tuple[Chapter[Draft], ...] = (
 RULES: dict[str, Rule[Draft]] = {rule.id: rule for chapter in CHAPTERS for rule in chapter.rules}
 
 BUILDABLE = frozenset(rule.id for chapter in (STRUCTURE, DECISIVE) for rule in chapter.rules)
-"""Ids of the rules that a draft must keep to be built as an ontology."""
+"""Ids of the rules without which no ontology can be built from a draft. The rules of the lock file aren't
+included."""
 
 
 def findings(draft: Draft, profile: Profile = "paper") -> tuple[Finding, ...]:
-    """Return the findings of all rules in the order of the catalogue.
+    """Return the breaches of all rules in the order of the catalogue.
 
-    The paper routes some codes in another way than the curators. The profile ``curated`` doesn't use these
-    rows of the paper, so they aren't reported in this profile. Raises `UsageError` if the profile is unknown.
+    The profile ``paper`` also reports each code that the paper assigns to other concepts than the curators.
+    The profile ``curated`` doesn't use these assignments. Raises `UsageError` if the profile is unknown.
     """
     refuse_unknown("routing profile", profile, PROFILES)
     rules = (rule for rule in RULES.values() if profile == "paper" or rule.id != PROFILE_DIFFERENCE)
@@ -43,7 +44,8 @@ def findings(draft: Draft, profile: Profile = "paper") -> tuple[Finding, ...]:
 def refuse_unsound(draft: Draft, where: object) -> None:
     """Raise `SourceError` for the first error that prevents building an ontology from the draft.
 
-    Only the rules of the graph's structure, of the routing to concepts, and of the lock file prevent it.
+    Only the rules of the graph's structure, of the assignment of codes to concepts, and of the lock file are
+    checked. `where` is the source in the error if the location of the error is unknown.
     """
     found = (finding for rules in (STRUCTURE, DECISIVE, LOCKED) for finding in rules.findings(draft))
     errors = [finding for finding in found if finding.severity is Severity.error]

@@ -1,6 +1,7 @@
 """Rules of the enumeration, the numbered list of concepts and edges that a checkpoint depends on.
 
-The file ``enumeration.lock`` freezes it. The frozen content may change only if the version is raised.
+The file ``enumeration.lock`` contains the enumeration of a version (it freezes the enumeration). The frozen
+content may change only if the version is raised. The rules check drafts, the unchecked content of files.
 """
 
 import re

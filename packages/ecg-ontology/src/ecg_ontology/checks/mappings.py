@@ -1,4 +1,7 @@
-"""Rules of routing rows: the concept and code of a row, its SSSOM terms, and the table it may be in."""
+"""Rules of the rows of routing tables, which assign codes to concepts.
+
+The rules concern the concept and the code of a row, its SSSOM terms, and the table that may contain the row.
+"""
 
 import re
 from collections import defaultdict
@@ -194,7 +197,7 @@ def _unread_table(draft: Draft) -> Iterator[Breach]:
 
 
 def breach(row: RoutingRow, problem: str) -> Breach:
-    """Return the breach of a rule by a routing row. The subject of the breach is the row's code."""
+    """Return the breach of a rule by a row of a routing table. The subject of the breach is the code."""
     return Breach(row.code, f"{row.code} {problem}", row.where)
 
 

@@ -1,4 +1,4 @@
-"""Rules of routing: codes, labels, and the family of each routed leaf."""
+"""Rules of routing, the assignment of codes to concepts: codes, labels, and the family of each finding."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator

@@ -24,7 +24,7 @@ class Breach:
 
 @dataclass(frozen=True)
 class Rule(Generic[Subject]):
-    """Entry of the catalogue.
+    """Rule in the catalogue of checks.
 
     Attributes:
         id: ``CCG-`` + E, W or I for the severity + three digits. The first digit is the chapter.
@@ -59,7 +59,7 @@ class Rule(Generic[Subject]):
 
 
 class Chapter(Generic[Subject]):
-    """Group of rules in the catalogue.
+    """Group of related rules in the catalogue of checks.
 
     A chapter can contain other chapters. Their rules come first, and the chapter's own rules follow in the
     order of definition.
@@ -72,7 +72,7 @@ class Chapter(Generic[Subject]):
     def rule(
         self, rule_id: str, title: str, *, why: str, fix: str
     ) -> Callable[[Callable[[Subject], Iterator[Breach]]], Callable[[Subject], Iterator[Breach]]]:
-        """Register the decorated function as a rule of the chapter."""
+        """Add a `Rule` with these attributes to the chapter. The decorated function becomes its `find`."""
 
         def enter(find: Callable[[Subject], Iterator[Breach]]) -> Callable[[Subject], Iterator[Breach]]:
             self.rules.append(Rule(rule_id, title, why, fix, find))

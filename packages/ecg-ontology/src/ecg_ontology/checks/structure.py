@@ -1,4 +1,7 @@
-"""Rules of structure: indices, tiers (root or leaf) and names of concepts, families, edges, whole graph."""
+"""Rules of structure: indices, tiers (root or leaf) and names of concepts, families, edges, whole graph.
+
+The rules check drafts, the unchecked content of an ontology's files.
+"""
 
 from collections import defaultdict
 from collections.abc import Iterator
@@ -108,7 +111,7 @@ def _misstatement(draft: Draft) -> Iterator[Breach]:
 
 
 def resolved(draft: Draft, *kinds: Kind) -> list[DraftRelation]:
-    """Return the relations of some kinds (default: all) between existing concepts."""
+    """Return the relations of the given kinds (default: all) whose two concepts are in the draft."""
     concepts = draft.by_iri
     chosen = (edge for edge in draft.relations if edge.kind in (kinds or tuple(Kind)))
     return [edge for edge in chosen if edge.subject in concepts and edge.object in concepts]

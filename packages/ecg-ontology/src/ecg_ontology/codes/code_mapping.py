@@ -49,10 +49,11 @@ class CodeMapping:
 
     @classmethod
     def read(cls, path: str | Path) -> "CodeMapping":
-        """Read a mapping from a `.csv` with the columns `code` and `snomed`, or from a `.sssom.tsv`.
+        """Read a mapping from a file, or return the packaged mapping.
 
         Args:
-            path: the file, or ``machine`` for the packaged mapping of electrocardiographs' statements.
+            path: a `.csv` or `.xlsx` with the columns `code` and `snomed`, a `.sssom.tsv`, or ``machine`` for
+                the packaged mapping of electrocardiographs' statements.
 
         Raises:
             InputError: the file can't be read.
@@ -94,7 +95,7 @@ class CodeMapping:
 
     @property
     def about(self) -> dict[str, Any]:
-        """SHA-256 of the mapping's file, which records the origin of the codes."""
+        """Origin of the mapped codes: the SHA-256 of the mapping's file under ``["sha256"]["mapping"]``."""
         return {"sha256": {"mapping": file_sha256(self.path)}}
 
 
@@ -150,7 +151,7 @@ class MachineStatements(CodeMapping):
 
     @property
     def about(self) -> dict[str, Any]:
-        """SHA-256 of the packaged tables, which records the origin of the codes."""
+        """Origin of the mapped codes: the SHA-256 of the tables under ``["sha256"]["mapping"]``."""
         digest = hashlib.sha256()
         for path in sorted(TABLES.glob("*.tsv")):
             digest.update(path.read_bytes())

@@ -58,7 +58,7 @@ def read_code_table(
     r"""Read each record's codes and patient from a table.
 
     Args:
-        path: a `.csv` or `.tsv` (separated by comma, semicolon or tab), or a `.parquet`.
+        path: a `.csv` or `.tsv` (separated by comma, semicolon or tab), a `.xlsx`, or a `.parquet`.
         id_column: column of record ids.
         code_column: column with a code per row, or in Parquet a list of codes. The default is `code` or
             `codes`.
@@ -66,7 +66,7 @@ def read_code_table(
         vocabulary: `snomed`, `icd10`, `omop` (concept ids) or `scp`.
         mapping: mapping from the codes or texts in the table to SNOMED CT, as a `.csv` with the columns
             `code` and `snomed`, or a `.sssom.tsv`.
-        concepts: OMOP's CONCEPT table, to translate concept ids.
+        concepts: file of OMOP's CONCEPT table, which translates the concept ids of `omop` to codes.
 
     Raises:
         InputError: a file can't be read, a row has no record id, or a record has two patients.

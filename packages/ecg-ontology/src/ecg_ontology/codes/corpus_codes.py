@@ -70,7 +70,7 @@ def read_corpus(path: str | Path, sources: Sequence[str] = ()) -> CorpusCodes:
 
 
 def corpus_of(path: Path, records: Iterable[tuple[str, ...]]) -> CorpusCodes:
-    """Return the codes of records as a corpus. `path` is the file or folder of the records.
+    """Count the codes of records. `path` is the file or folder of the records.
 
     Raises:
         InputError: no record has a code.

@@ -1,7 +1,8 @@
 """Measure how well the graph covers the codes of a corpus (a collection of ECG records).
 
 The report lists codes without a concept, and leaves (concepts of findings) without records. It also counts
-records whose training target is centred on a normal rhythm although they have a pathology.
+records whose training target is centred on a normal rhythm although they have a pathology. The leaf on which
+the target of a record is centred is its primary concept c*.
 """
 
 from collections import Counter
@@ -23,12 +24,13 @@ class CodeUse(FrozenModel):
 
 
 class RecordUse(FrozenModel):
-    """Counts of the records in a corpus, by the codes that they have and the leaves that these reach.
+    """Numbers of records in a corpus, by their codes and by the leaves that their codes reach.
 
     Attributes:
+        records: number of all records.
         without_leaf: number of records whose codes reach no leaf.
         normal_primary: number of records with a pathology whose primary concept is nevertheless a finding of
-            a healthy heart (normal sinus rhythm). The training target is centred on the primary concept c*.
+            a healthy heart (normal sinus rhythm).
         codes_per_record: number of records that have 1, 2, … codes (paper, Table pretrain-code-histogram).
     """
 
@@ -42,7 +44,7 @@ class Coverage(FrozenModel):
     """Coverage of a corpus by the graph.
 
     Attributes:
-        corpus: origin of the codes.
+        corpus: path of the table or the records with the codes.
         sources: columns of counts that were added up, if the corpus is a table of counts.
         codes: all codes in the corpus, most frequent first.
         by_status: number of distinct codes by routing status (routed, unrouted, unknown or invalid).
@@ -66,7 +68,7 @@ def coverage_of(onto: Ontology, corpus: CorpusCodes, rule: Rule = "max-index") -
     Args:
         onto: the ontology, loaded with the routing profile to use.
         corpus: result of `read_corpus`.
-        rule: rule that selects the primary concept c*.
+        rule: rule that selects the primary concept from the leaves of a record, see `Ontology.primary`.
 
     Example:
         >>> import ecg_ontology

@@ -1,7 +1,7 @@
 """Build the bundle and the lock file from a folder of sources.
 
 The bundle is a single JSON file with the whole ontology. The lock file ``enumeration.lock`` freezes the
-concepts, edges and routes of a version, because models depend on them.
+concepts, the edges and the assignment of codes to concepts of a version, because models depend on them.
 """
 
 import re
@@ -31,7 +31,7 @@ def packaged_sources() -> Path:
 
 
 def write_sources(folder: Path) -> Path:
-    """Copy the packaged ontology's sources to a new folder, for curators without a checkout."""
+    """Copy the packaged ontology's sources to a new folder, so that they can be edited. Return the folder."""
     refuse_others(folder, lambda _: False)
     with replacing(folder) as temporary:
         shutil.copytree(packaged_sources(), temporary, ignore=shutil.ignore_patterns(".*"))
@@ -39,9 +39,16 @@ def write_sources(folder: Path) -> Path:
 
 
 def built_files(sources: Path, bundle: Path, new_version: str = "") -> dict[Path, str]:
-    """Return the texts of all built files by path: bundle, lock, tables, and the graph of a new version.
+    """Return the texts of all files that a build writes, by path.
 
-    Without `new_version`, a change of the content that the lock freezes is an error.
+    The files are the bundle, the lock, the tables with the version in their metadata, and the graph if it
+    gets a new version.
+
+    Args:
+        sources: folder of sources.
+        bundle: path of the bundle.
+        new_version: version of the ontology, such as "1.3.0". "" keeps the version, so that a change of the
+            content that the lock freezes is an error.
 
     Raises:
         SourceError: the sources can't be read, or `ecg_ontology.validate` finds an error.
@@ -127,14 +134,14 @@ def _graph_of_version(sources: Path, draft: Draft, version: str) -> dict[Path, s
 
 
 def stale_files(files: Mapping[Path, str]) -> list[Path]:
-    """Return the files that are missing or differ on disk."""
+    """Return the paths of the files that are missing on disk or have another text there."""
     return [path for path, text in files.items() if not path.is_file() or path.read_text("utf-8") != text]
 
 
 def build(
     sources: Path, bundle: Path, new_version: str = "", *, check: bool = False
 ) -> tuple[list[Path], list[Path]]:
-    """Build the bundle, the lock and the files of a new version.
+    """Write the files of `built_files`, which also explains the arguments.
 
     Concurrent builds wait for each other. All files in the folder of sources change together. If `check`,
     nothing is written. Raises the errors of `built_files`, and `OutputError` if a file can't be written.

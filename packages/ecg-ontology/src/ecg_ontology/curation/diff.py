@@ -2,7 +2,8 @@
 
 Concepts are matched by IRI, so that renumbered concepts are recognised. D is the matrix of distances between
 concepts. A record has a 0/1 vector y of its leaves (concepts of findings), a primary concept c* among these
-leaves, and a soft target, a distribution around c*.
+leaves, and a soft target, a distribution around c*. The total variation of two targets is half the sum of
+their absolute differences, from 0 to 1.
 
 Shapes: B records, N concepts.
 """
@@ -21,7 +22,13 @@ TOLERANCE = 1e-12
 
 
 class MovedPair(FrozenModel):
-    """Pair of concepts, by their abbreviations, whose distance in the graph changed."""
+    """Two concepts whose distance in the graph changed.
+
+    Attributes:
+        a, b: abbreviations of the concepts.
+        old, new: number of edges between the concepts before and after the change.
+        leaves: whether both concepts are leaves.
+    """
 
     a: str
     b: str
@@ -37,7 +44,7 @@ class ChangedCode(FrozenModel):
         code: the code.
         y: abbreviations of the leaves, as (before, after).
         primary: abbreviation of the primary concept c*, as (before, after). "" if there is no leaf.
-        total_variation: half the sum of absolute differences between the two soft targets, from 0 to 1.
+        total_variation: total variation of the soft targets before and after.
     """
 
     code: str

@@ -1,4 +1,8 @@
-"""Format differences as text: the summary first, then the details."""
+"""Format the differences between two ontologies as text: the summary first, then the details.
+
+The target of a record is a distribution over concepts, centred on its primary concept c*, one of its leaves
+(concepts of findings). The total variation of two targets is half the sum of their absolute differences.
+"""
 
 from collections.abc import Iterator
 
@@ -18,14 +22,14 @@ def difference_text(difference: Difference, threshold: float = THRESHOLD) -> str
 
     Args:
         difference: result of `compare`.
-        threshold: codes whose soft target changes by a smaller total variation are only counted, unless their
-            leaves or their primary concept c* change. 0 lists everything.
+        threshold: total variation from 0 to 1. Codes whose target changes by less are only counted, unless
+            their leaves or c* change. 0 lists everything.
     """
     return "\n".join(_lines(difference, threshold))
 
 
 def difference_markdown(old: Ontology, new: Ontology, difference: Difference) -> str:
-    """Return a difference as Markdown for a pull request: changed rows, then their effect on targets."""
+    """Return a difference as Markdown for a pull request: changed rows of tables, then changed targets."""
     before, after = _by_key(old), _by_key(new)
     rows = []
     for key in sorted({**before, **after}, key=lambda key: (key[0], key[1], key[2] or "")):

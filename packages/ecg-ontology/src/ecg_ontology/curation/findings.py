@@ -100,15 +100,15 @@ def _other_decision(compared: Compared, code: str, reached: list[str]) -> str:
 def contradiction(onto: Ontology, label: str, reached: list[str], code: str = "") -> str:
     """Return how a label contradicts the concepts of its code, or "" if it doesn't.
 
-    The label is compared with all labels in the ontology except the labels of the code itself. The result is
-    "" if the label has no known finding. It is also "" if the code reaches only a family, because such a code
-    gives no training target.
+    The label is compared with all labels in the ontology except the labels of the code itself. A label
+    without a known finding contradicts nothing. If the code reaches only a family, a label contradicts it
+    only if its findings are all absent, past or requested.
 
     Args:
         onto: ontology with the names and labels to compare with.
         label: label of the code.
         reached: abbreviations of the concepts that the code reaches.
-        code: code whose rows are excluded.
+        code: code of the label. The labels in its own rows are not compared.
 
     Example:
         >>> import ecg_ontology
@@ -164,11 +164,10 @@ def _word_sets(node: Concept) -> list[frozenset[str]]:
 
 
 def findings(draft: Draft, profile: Profile = "paper") -> tuple[Finding, ...]:
-    """Return the findings of all rules.
+    """Return the breaches of all rules: the rules of `checks.findings`, and the rules in this module.
 
-    Labels are compared only if the draft can be built. The paper routes some codes in another way than the
-    curators. These rows of the paper aren't reported in the profile ``curated``. Raises `UsageError` if the
-    profile is unknown.
+    The rules in this module are skipped if no ontology can be built from the draft. Raises `UsageError` if
+    the profile is unknown.
     """
     of_draft = checks.findings(draft, profile)
     if any(finding.severity is Severity.error and finding.id in checks.BUILDABLE for finding in of_draft):
@@ -177,12 +176,12 @@ def findings(draft: Draft, profile: Profile = "paper") -> tuple[Finding, ...]:
 
 
 def validate(source: str | Path | None = None, profile: Profile = "paper") -> tuple[Finding, ...]:
-    """Check an ontology without building it, and return the findings of all rules.
+    """Check an ontology by all rules, even if it is too faulty to be loaded, and return the breaches.
 
     Args:
         source: see `ecg_ontology.load`.
-        profile: see `ecg_ontology.load`. With ``curated``, rows of the paper that differ from the curators'
-            rows aren't reported.
+        profile: see `ecg_ontology.load`. ``paper`` also reports each code that the paper assigns to other
+            concepts than the curators.
 
     Example:
         >>> import ecg_ontology

@@ -43,8 +43,9 @@ class ConceptMatch(FrozenModel):
     Attributes:
         mention: the concept, and the text that the label resembles. The concept is `None` if the text is the
             label of a code without a concept.
-        score: similarity of the label and the concept's most similar text, from 0 to 1.
-        predicate: relation from the code to the concept, judged by the words of the label.
+        score: similarity of the label and the concept's most similar text, from 0 to 1. If language rules
+            found the concept, the score is 0.9.
+        predicate: SKOS relation from the code to the concept, such as ``skos:closeMatch``, or "".
         note: note for reviewers, for example if the label denies or doubts the finding, or names several
             findings.
     """
@@ -66,7 +67,7 @@ class ConceptMatch(FrozenModel):
 
     @property
     def present(self) -> bool:
-        """Whether the label states that the finding is present, with any certainty."""
+        """Whether the label states that the finding is certainly, probably or possibly present."""
         return self.mention.present
 
 
@@ -83,11 +84,12 @@ class _Text(NamedTuple):
 
 
 def match_label(onto: Ontology, label: str, n: int = 3, without: str = "") -> tuple[ConceptMatch, ...]:
-    """Return up to `n` candidates for a label, by language rules or else by similar words.
+    """Return up to `n` candidate concepts for a label.
 
-    Present findings come first, in the order of the label. Findings that are denied, past or requested follow
-    with a note and without a predicate. Deprecated concepts are not proposed. Invisible characters are
-    ignored.
+    If the label equals a text of the ontology, or rules of language find no finding in the label, the most
+    similar texts decide. Otherwise, the findings in the label are returned: present findings first, in the
+    order of the label, then denied, past and requested findings, with a note and without a predicate.
+    Deprecated concepts are not proposed.
 
     Args:
         onto: ontology with the texts to compare with.
@@ -225,7 +227,7 @@ def _index(onto: Ontology) -> LabelIndex[_Text]:
 
 
 def read_new_codes(path: str | Path, onto: Ontology) -> tuple[NewCode, ...]:
-    """Return the codes and labels of a table that have no row in `onto`.
+    """Return the codes of a table, with their labels, that have no row in the routing tables of `onto`.
 
     Raises `InputError` if the table can't be read or lacks a column, or if a code is malformed or has two
     labels.
@@ -249,12 +251,11 @@ def read_new_codes(path: str | Path, onto: Ontology) -> tuple[NewCode, ...]:
 
 
 def candidate_rows(onto: Ontology, codes: Sequence[NewCode], table: str, n: int = 3) -> list[dict[str, str]]:
-    """Return the rows of a review sheet with candidate concepts for each code.
+    """Return the rows of a review sheet with up to `n` candidate concepts for each code.
 
-    Reviewers write the decision ``add`` in the row of the right candidate.
-
-    A code without candidates gets a row without a node. The decision ``add`` with a comment in this row means
-    that no node can represent the code.
+    Reviewers write the decision ``add`` in the row of the right candidate. The code is then added to the
+    routing table `table`. A code without candidates gets a row without a concept. The decision ``add`` with a
+    comment in this row means that no concept can represent the code.
     """
     rows = []
     for new in codes:

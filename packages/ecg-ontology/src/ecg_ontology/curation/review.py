@@ -1,4 +1,7 @@
-"""Make review sheets for clinicians: all mappings with reasons and counts, and columns for decisions."""
+"""Make review sheets for clinicians: all mappings with reasons and counts, and columns for decisions.
+
+A mapping is a row of a routing table: a code and the concept (node) that the code is assigned to.
+"""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -17,7 +20,7 @@ DECISIONS = ("keep", "change", "remove", "add")
 
 
 def review_rows(draft: Draft, corpus: CorpusCodes | None = None) -> list[dict[str, str]]:
-    """Return a review sheet without decisions, with a row per code and node of all tables.
+    """Return the rows of a review sheet without decisions: all mappings in an ontology's draft.
 
     If a corpus is given, the column ``records`` has the number of its records with the code.
     """
@@ -45,7 +48,7 @@ def _sheet_row(row: RoutingRow, concept: DraftConcept | None, corpus: CorpusCode
 
 
 def candidate_state(code: str, label: str) -> str:
-    """Return a short hash of a candidate's code and label. It shows whether a reviewer later edited them."""
+    """Return a short hash of a proposed code and its label, to detect that a reviewer edited them."""
     return sha256_of((code, label))[:8]
 
 

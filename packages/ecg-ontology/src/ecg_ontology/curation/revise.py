@@ -33,7 +33,7 @@ def read_decisions(sheet: str | Path, draft: Draft) -> tuple[Decision, ...]:
 
     Args:
         sheet: sheet written by `ecgonto review --out`, with decisions.
-        draft: draft of the ontology that the sheet was made from.
+        draft: content of the ontology's files, from which the sheet was made.
 
     Raises:
         InputError: the sheet can't be read, a decision is unknown or unsigned, a row was edited without a
@@ -115,7 +115,10 @@ def _refuse_lost_edit(
 
 
 def decision_of(cells: Mapping[str, str], place: str) -> Decision:
-    """Return the decision in a row. Raises `InputError` if it isn't signed and dated, or is malformed."""
+    """Return the decision in a row of a sheet, given as cells by column.
+
+    Raises `InputError` with the location `place` if the decision isn't signed and dated, or is malformed.
+    """
     decision = cells["decision"]
     if decision not in DECISIONS:
         remedy = f"Choose from {', '.join(DECISIONS)}"
@@ -157,7 +160,7 @@ def decision_of(cells: Mapping[str, str], place: str) -> Decision:
 def apply_decisions(
     sources: str | Path, decisions: Sequence[Decision] | Path
 ) -> tuple[dict[Path, str], Sequence[Decision]]:
-    """Apply decisions, or a sheet of decisions, to the routing tables.
+    """Write decisions, or the decisions in a review sheet, to the routing tables in a folder of sources.
 
     Other processes that edit the same tables wait.
 

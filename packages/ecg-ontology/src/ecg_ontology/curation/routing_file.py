@@ -34,7 +34,7 @@ _WRITTEN = ("subject_label", "object_label", "mapping_justification", "other", "
 
 
 class Decision(FrozenModel):
-    """Decision of a reviewer on a mapping.
+    """Decision of a reviewer on a mapping, a code and the concept (node) that it is assigned to.
 
     Attributes:
         decision: ``keep``, ``change`` (predicate and comment), ``remove`` or ``add``.
@@ -64,9 +64,9 @@ class Decision(FrozenModel):
 
 
 class RoutingFile:
-    """File of a routing table: metadata, columns and rows. The file may not exist yet.
+    """File of the routing table `table` in the folder `sources`. The file may not exist yet.
 
-    Raises `InputError` if the name of the table is invalid.
+    `draft` is the content of the folder. Raises `InputError` if the name of the table is invalid.
     """
 
     def __init__(self, sources: Path, table: str, draft: Draft) -> None:
@@ -201,7 +201,7 @@ class RoutingFile:
         ]
 
     def text(self) -> str:
-        """Return the new text of the file."""
+        """Return the text of the file after the applied decisions."""
         out = io.StringIO()
         out.write("".join(f"{line}\n" for line in self._head))
         writer = csv.DictWriter(out, self._columns, restval="", delimiter="\t", lineterminator="\n")

@@ -54,7 +54,7 @@ def read_bundle(path: Path) -> Draft:
 
 
 def bundle_text(draft: Draft) -> str:
-    """Return the text of the bundle. Equal content gives equal text."""
+    """Return the text of the bundle of a draft. Equal drafts give equal texts."""
     content = _content(draft)
     return f'{{\n "{_HASH}": "{_sha256(content.encode())}",{content.removeprefix("{")}\n'
 

@@ -17,8 +17,9 @@ _LABELS = (SKOS.prefLabel, RDFS.label)
 def foreign_draft(graph: rdflib.Graph, path: Path) -> Draft | None:
     """Convert a hierarchy by ``skos:broader``, ``skos:narrower`` or ``rdfs:subClassOf`` to a draft.
 
-    Concepts without a parent become families. Indices follow the order of the IRIs, families first. Returns
-    `None` if the graph has no such hierarchy.
+    Concepts without a parent become families, the top level of the ontology. Indices follow the order of the
+    IRIs, families first. The ontology has the name of the file `path` if the graph doesn't name itself.
+    Returns `None` if the graph has no such hierarchy.
     """
     kinds = {*graph.subjects(RDF.type, SKOS.Concept), *graph.subjects(RDF.type, OWL.Class)}
     retired = set(graph.subjects(OWL.deprecated, rdflib.Literal(True)))

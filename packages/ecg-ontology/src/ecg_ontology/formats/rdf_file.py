@@ -60,6 +60,9 @@ class SourceLines:
                 self._lines.setdefault((subject, statement[1]), number)
 
     def of(self, subject: Node, word: str = "") -> str:
-        """Return ``file:line`` of a statement or of its subject, or only the file if the line is unknown."""
+        """Return ``file:line`` of the statement about `subject` with the predicate ``ccg:<word>``.
+
+        Without such a statement, return the line of the subject. If the line is unknown, return the file.
+        """
         number = self._lines.get((str(subject), word)) or self._lines.get((str(subject), ""))
         return f"{self._name}:{number}" if number else self._name

@@ -54,7 +54,7 @@ def read_graph(path: Path) -> Draft:
 
 
 def read_errata(path: Path) -> tuple[Erratum, ...]:
-    """Read a file of errata. Raises `SourceError` if the file is unreadable."""
+    """Read the contradictions in the paper from a file. Raises `SourceError` if the file is unreadable."""
     graph = parse(path)
     fields, words = Erratum.model_fields, {"id": DCTERMS.identifier}
     entries = (

@@ -36,13 +36,13 @@ def read_source(source: Path) -> Draft:
 
     A folder must contain one graph (``.ttl``, ``.owl``, ``.rdf`` or ``.nt``). It may also contain:
 
-    - ``routing.sssom.tsv``: the base table.
-    - ``routing.paper.sssom.tsv``, ``routing.curated.sssom.tsv``: rows that replace rows of the base table in
-      this profile.
+    - ``routing.sssom.tsv``: the base table, which assigns codes to concepts.
+    - ``routing.paper.sssom.tsv``, ``routing.curated.sssom.tsv``: rows that replace rows of the base table if
+      the ontology is loaded with the profile ``paper`` or ``curated``.
     - ``routing.<name>.sssom.tsv``: codes of further vocabularies.
     - ``crosswalk.<name>.sssom.tsv``: codes that are exported, but never used for training targets.
     - ``challenge.tsv``: the official codes and labels of the CinC Challenges.
-    - ``enumeration.lock``: the frozen enumeration.
+    - ``enumeration.lock``: the numbered concepts, edges and codes of the released version.
     - ``extends.txt``: path of a folder that this folder extends. If this folder has rows for a code, the
       other folder's rows for the code are ignored.
 

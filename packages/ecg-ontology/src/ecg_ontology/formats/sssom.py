@@ -55,8 +55,8 @@ def read_sssom(
 
     Args:
         path: file of the table.
-        table: name of the table.
-        concepts: concepts of the graph.
+        table: name of the table, such as ``base`` or ``curated``.
+        concepts: concepts of the graph, from whose tiers the regime is derived.
         text: text to read instead of the file, for a table that is not yet written.
     """
     head, rows = _table(path, read_text(path) if text is None else text)
@@ -117,9 +117,9 @@ def with_version(text: str, version: str) -> str:
 
 
 def code_pairs(path: Path) -> list[tuple[str, str]]:
-    """Return the rows of a mapping to SNOMED CT as pairs (subject, identifier).
+    """Return the rows of a mapping to SNOMED CT as pairs (code, SNOMED CT identifier).
 
-    Rows with a narrower object are skipped, because the object would say more than the code. Negated rows are
+    Rows with a narrower identifier are skipped, because it would say more than the code. Negated rows are
     skipped as well.
     """
     head, rows = _table(path, read_text(path))
@@ -201,12 +201,15 @@ def short_names(iris: Iterable[str]) -> dict[str, str]:
 
 
 def other_text(regime: Regime, override: str = "") -> str:
-    """Return the text for the column ``other``: the regime, and the reason to keep a contradictory label."""
+    """Return the text for the column ``other``.
+
+    `override` is the reason for keeping a row although its label names another concept.
+    """
     return f"{_REGIME}{regime}{_OVERRIDE}{override}" if override else f"{_REGIME}{regime}"
 
 
 def override_of(other: str) -> str:
-    """Return the reason to keep a row that contradicts its label, from the column ``other``, or ""."""
+    """Return why a row is kept although its label names another concept, from the column ``other``, or ""."""
     return other.partition(_OVERRIDE)[2].strip()
 
 
@@ -223,7 +226,10 @@ def _regime(other: str, place: str) -> Regime | None:
 
 
 def code_of(subject: str, prefixes: Mapping[str, str]) -> str:
-    """Return a code in canonical form. All declared prefixes of SNOMED CT are recognised."""
+    """Return the code in a cell of the column ``subject_id``, in the form of `canonical_code`.
+
+    `prefixes` are the prefixes that the table declares, with their namespaces.
+    """
     prefix, _, local = subject.partition(":")
     return local if prefixes.get(prefix) in SNOMED_IRIS else canonical_code(subject)
 
@@ -250,8 +256,8 @@ def sssom_text(
     Args:
         rows: rows of the table.
         metadata: further entries of the metadata block.
-        prefixes: the curie_map. IRIs of nodes are shortened by its prefixes.
-        labels: label of each node.
+        prefixes: the curie_map: namespaces by prefix, by which IRIs of nodes are shortened.
+        labels: label of each node, by IRI.
     """
     rows = list(rows)
     out = io.StringIO()

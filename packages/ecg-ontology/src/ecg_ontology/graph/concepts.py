@@ -17,9 +17,9 @@ class FrozenModel(BaseModel):
 
 
 Profile = Literal["paper", "curated"]
-"""Routing profile: as printed in the paper, or as decided by the curators."""
+"""Assignment of codes to concepts: as printed in the paper, or as decided by the curators."""
 Rule = Literal["max-index", "most-specific"]
-"""Rule that selects the primary concept c* from the leaves of a record."""
+"""Rule that selects one of a record's leaves as its primary concept c*, the centre of its training target."""
 
 
 class Tier(StrEnum):
@@ -50,7 +50,7 @@ class Kind(StrEnum):
 
     @property
     def readings(self) -> tuple[str, str]:
-        """Role of the target for the source, and of the source for the target, such as (family, member)."""
+        """Role of an edge's target for its source, and of the source for the target: ("family", "member")."""
         return _READINGS[self]
 
 
@@ -79,15 +79,15 @@ class Concept(FrozenModel):
     """Node of the graph.
 
     Attributes:
-        index: number of the concept, which is its row in the distance matrix D and its column in the targets
-            y.
+        index: number of the concept, which is its row in the distance matrix and its column in the matrix of
+            training labels.
         abbr: abbreviation in the paper's table, such as ``AF``.
         label: English name.
         iri: global name.
-        root: whether the concept is a family (root) or a finding (leaf).
+        root: True for a family (root), False for a finding (leaf).
         variants: texts that describe the concept to a text encoder, in alphabetical order.
-        yields: whether the concept is a finding of a healthy heart. Under the rule ``most-specific``, any
-            other leaf takes precedence over the concept.
+        yields: whether the concept is a finding of a healthy heart. Under the rule ``most-specific``, such a
+            concept is the primary concept only of records without another finding.
         translations: names in other languages, ordered by language.
         synonyms: further names in any language.
         definition: definition in English.
@@ -121,7 +121,7 @@ class Relation(FrozenModel):
 
 
 class Status(StrEnum):
-    """Routing status of a code."""
+    """Whether a code can be assigned to concepts of the graph."""
 
     routed = "routed"
     """the code reaches at least one node"""
@@ -134,7 +134,7 @@ class Status(StrEnum):
 
 
 class Regime(StrEnum):
-    """Type of a code's routing (paper, appendix "Code routing").
+    """Type of a code's routing, its assignment to concepts (paper, appendix "Code routing").
 
     A routed code reaches one leaf (`single`), several leaves (`localised`) or only a root (`generic`). The
     other two types are for codes that reach no concept (`unrouted`) and codes that are only exported
@@ -182,7 +182,7 @@ class Route(FrozenModel):
 
 
 class Severity(StrEnum):
-    """Severity of a finding."""
+    """Severity of a problem that a check found."""
 
     error = "ERROR"
     """the ontology is wrong: it can't be built, or would give wrong training targets"""
@@ -193,7 +193,7 @@ class Severity(StrEnum):
 
 
 class Finding(FrozenModel):
-    """Finding of a check.
+    """Problem that a check of an ontology found.
 
     Attributes:
         id: id of the rule, such as ``CCG-E012``.
@@ -213,6 +213,6 @@ class Finding(FrozenModel):
 
     @property
     def file_and_line(self) -> tuple[str, str]:
-        """File and line of the finding. The line is "" if unknown."""
+        """File and line of the problem. The line is "" if unknown."""
         file, _, line = self.where.rpartition(":")
         return (file, line) if file and line.isdigit() else (self.where, "")

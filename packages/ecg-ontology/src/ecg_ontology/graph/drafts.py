@@ -79,7 +79,7 @@ class Misstatement(FrozenModel):
 
 
 class DraftRelation(FrozenModel):
-    """Statement ``subject kind object``. Symmetric kinds are stated in both directions."""
+    """Edge as the statement ``subject kind object``. Symmetric kinds are stated in both directions."""
 
     kind: Kind
     subject: str
@@ -145,10 +145,12 @@ LOCK_LINE = r"node\t[0-9]{1,9}\t[^\t]+\t[^\t]*\t[^\t]+|edge\t\w+\t[0-9]+\t[0-9]+
 
 
 class Lock(FrozenModel):
-    """Frozen content of a version, from ``enumeration.lock``.
+    """Content of ``enumeration.lock``, which may change only together with the version of the ontology.
 
     Attributes:
-        sha256: SHA-256 of the node and edge `lines`.
+        version: version of the ontology.
+        sha256: SHA-256 of `lines`.
+        lines: a line per concept and edge.
         yields: indices of the concepts that yield to other leaves, see `Concept.yields`.
         routing: SHA-256 of the lines of `yields` and `routes`. "" in bundles and in locks of an earlier
             format.
@@ -209,10 +211,10 @@ class Draft(FrozenModel):
         relations: the edges as stated.
         mappings: rows of all routing tables.
         crosswalks: rows for codes of other systems. They are exported but never give a training target.
-        official: labels in the official map of the CinC Challenges, by code. The base table must have a row
-            for each of these codes.
+        official: labels in the official map of the CinC Challenges, by code. The table `BASE_TABLE` must have
+            a row for each of these codes.
         abbreviations: abbreviations in the official map, by code.
-        lock: the frozen enumeration, if the sources contain it.
+        lock: content of ``enumeration.lock``, if the sources contain this file.
         errata: contradictions within the paper, or between the paper and its sources.
         statements: foreign statements in the graph, which are preserved.
         misstatements: invalid statements in the graph.

@@ -6,9 +6,9 @@ variants and routing are excluded, so a model stays valid if they are corrected.
 
 Invalid concepts of a draft are skipped, so the checks can enumerate a faulty draft.
 
-``enumeration.lock`` freezes these lines. A second hash in the file freezes everything else that determines a
-training target: the yielding concepts (see `Concept.yields`), and the routes of all codes. Texts and
-crosswalks are not frozen.
+``enumeration.lock`` freezes these lines: it contains the lines of a version and their hash. A second hash in
+the file freezes everything else that determines a training target: the yielding concepts (see
+`Concept.yields`), and the routes of all codes. Texts and crosswalks are not frozen.
 """
 
 import hashlib
@@ -93,7 +93,7 @@ def _order(item: tuple[str, str]) -> tuple[bool, int, bool, str]:
 
 
 def lock_of(draft: Draft) -> Lock:
-    """Return the content of ``enumeration.lock`` that would freeze a draft of the graph."""
+    """Return the content of ``enumeration.lock`` for a draft of the graph."""
     lines, yields, routes = draft_lines(draft), yielding(draft), frozen_routes(draft)
     return Lock(
         version=draft.header.version,
@@ -117,7 +117,7 @@ def frozen_routes(draft: Draft) -> tuple[str, ...]:
 
 
 def routing_sha256(yields: Iterable[int], routes: Iterable[str]) -> str:
-    """Return the SHA-256 of the lines for yielding concepts and routes."""
+    """Return the SHA-256 of the lock's lines for `yielding` concepts and `frozen_routes`."""
     return sha256_of([*(f"yields\t{index}" for index in yields), *routes])
 
 
@@ -140,7 +140,7 @@ def lock_text(lock: Lock) -> str:
 
 
 def parse_lock(text: str, place: str) -> Lock:
-    """Parse the text of ``enumeration.lock``. Raises `SourceError` if the text is damaged."""
+    """Parse the text of ``enumeration.lock``. Raises `SourceError` with the file `place` if it is damaged."""
     fields: dict[str, list[str]] = {key: [] for key in (*_ONCE, "yields", "route")}
     lines: list[str] = []
     for number, line in enumerate(text.replace("\r\n", "\n").split("\n"), start=1):

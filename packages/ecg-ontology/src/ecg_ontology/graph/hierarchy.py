@@ -45,10 +45,10 @@ def reachable(starts: Iterable[NodeT], steps: Mapping[NodeT, Iterable[NodeT]]) -
 def branches(
     nodes: Sequence[Concept], relations: Sequence[Relation], tops: Sequence[int]
 ) -> Iterator[TreeLine]:
-    """Yield the lines of the trees under `tops`. Subtypes are listed only under their parents.
+    """Yield the lines of the trees under the concepts with the indices `tops`.
 
-    A concept with several parents is listed under each parent. Its descendants are listed only once, under
-    the first parent.
+    Subtypes are listed only under their parents, not also under their family. A concept with several parents
+    is listed under each parent. Its descendants are listed only once, under the first parent.
 
     Example:
         >>> import ecg_ontology

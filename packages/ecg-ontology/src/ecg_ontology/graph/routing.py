@@ -78,7 +78,7 @@ def malformation(code: str) -> str:
 
 
 def canonical_code(code: str) -> str:
-    """Return a code in the form of the tables.
+    """Return a code as it is in the tables: SNOMED CT without a prefix, others with a lower-case prefix.
 
     Example:
         >>> canonical_code("snomedct:164889003"), canonical_code("http://snomed.info/id/164889003")
@@ -127,10 +127,10 @@ def code_text(code: object) -> str:
 
 
 class RoutingTable:
-    """Routing of a profile: the base table, in which the profile's own table replaces the rows of some codes.
+    """Table that routes codes to concepts: the base table with the replacements of a profile.
 
-    The profile ``paper`` routes codes as the paper prints them. The profile ``curated`` routes codes as the
-    curators decided.
+    The profile ``paper`` replaces the rows of some codes by rows as printed in the paper, and the profile
+    ``curated`` by rows as decided by the curators.
     """
 
     def __init__(
@@ -162,7 +162,7 @@ class RoutingTable:
 
     @property
     def rows(self) -> tuple[RoutingRow, ...]:
-        """Rows that apply in the profile, grouped by code."""
+        """Rows of the base table with the replacements of the profile, grouped by code."""
         return tuple(row for code in self.codes for row in self._of_profile.get(code) or self._base[code])
 
     def route(self, code: object) -> Route:
@@ -223,7 +223,12 @@ class RoutingTable:
 
 
 def regime_of(nodes: Iterable[str | None], tiers: Mapping[str, Tier | None]) -> Regime:
-    """Return the regime of a code from the nodes of its rows. `None` stands for ``sssom:NoTermFound``."""
+    """Return the regime of a code.
+
+    Args:
+        nodes: IRIs of the concepts in the rows of the code. `None` stands for ``sssom:NoTermFound``.
+        tiers: tier of each concept, by IRI.
+    """
     nodes = list(nodes)
     if None in nodes:
         return Regime.unrouted

@@ -24,7 +24,7 @@ NO_LEAF = -1
 
 
 def multi_hot(records: CodedRecords, leaves: Sequence[Sequence[int]], n: int) -> NDArray[np.uint8]:
-    """Return the leaf multi-hot y (paper, eq. y-multihot), uint8[B, N].
+    """Return y with 1 for each leaf that the codes of a record reach (paper, eq. y-multihot), uint8[B, N].
 
     Args:
         records: codes of the records.

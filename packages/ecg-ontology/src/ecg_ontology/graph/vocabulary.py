@@ -128,12 +128,12 @@ class Vocabulary:
 
     @property
     def roots(self) -> tuple[int, ...]:
-        """Indices of the roots."""
+        """Indices of the roots, which represent families."""
         return tuple(node.index for node in self.nodes if node.root)
 
     @property
     def leaves(self) -> tuple[int, ...]:
-        """Indices of the leaves."""
+        """Indices of the leaves, which represent findings."""
         return tuple(node.index for node in self.nodes if not node.root)
 
     @cached_property
@@ -155,7 +155,7 @@ class Vocabulary:
             name: for example 25 or "AntMI". Case and accents of labels are ignored.
 
         Raises:
-            UnknownConceptError: no concept has this name.
+            UnknownConceptError: no concept has this name, or several concepts have this label or synonym.
         """
         if isinstance(name, str) and name in self._by_abbr:
             return self._by_abbr[name]
@@ -192,7 +192,9 @@ class Vocabulary:
         return f"Indices run from 0 to {len(self) - 1}. `ecgonto show` lists the abbreviations"
 
     def neighbours(self, name: int | str) -> tuple[tuple[Concept, str], ...]:
-        """Return the adjacent concepts with their roles. Two edges to the same concept give two entries.
+        """Return the adjacent concepts with their roles, such as "family" or "subtype".
+
+        Two edges to the same concept give two entries.
 
         Args:
             name: see `node`.

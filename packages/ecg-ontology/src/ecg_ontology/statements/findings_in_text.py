@@ -1,5 +1,7 @@
 """Find the findings in a sentence: terms that belong together, in any order and language.
 
+A term is a language-independent name for words of the lexicon, for example INFARCT.
+
 A sentence is divided into regions at commas, conjunctions and cues. Within a region, the finding with the
 most adjacent terms is taken first. A region without its own finding qualifies the region before it ("MI,
 old"), or shares terms with a neighbour ("ST elevation or depression"). A place is the number of an item in
@@ -56,7 +58,7 @@ _MOST = 64
 
 
 class Occurrence(NamedTuple):
-    """Term, such as INFARCT, with the place of the item (word or phrase) that stands for it."""
+    """Term, such as INFARCT, with the place of the word or phrase that stands for it."""
 
     term: str
     place: int

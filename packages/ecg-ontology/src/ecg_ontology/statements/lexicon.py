@@ -327,7 +327,7 @@ def lexicon() -> Lexicon:
 
 
 def table_rows(name: str) -> Iterator[list[str]]:
-    """Yield the cells of each row of a packaged table."""
+    """Yield the cells of each row of a packaged table, such as `findings.tsv`."""
     lines = (TABLES / name).read_text("utf-8").splitlines()
     yield from (
         line.split("\t")

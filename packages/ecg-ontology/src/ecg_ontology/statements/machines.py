@@ -41,7 +41,7 @@ class KnownStatement(NamedTuple):
 
 @cache
 def known_statements() -> dict[str, KnownStatement]:
-    """Return the known lines by folded text."""
+    """Return the table of known lines, by the text of the line after `fold`."""
     table = {}
     for machine, text, says in table_rows("statements.tsv"):
         parts = [match for part in says.split("; ") if (match := _SAID.fullmatch(part))]
@@ -97,7 +97,7 @@ class StatementUse(FrozenModel):
 
 
 class StatementReport(FrozenModel):
-    """Number of statements in a collection that were understood.
+    """Counts of the statements in a collection, by how they were read.
 
     Attributes:
         lines: number of statements.

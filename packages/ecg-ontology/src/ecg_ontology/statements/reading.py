@@ -49,7 +49,7 @@ class Mention(FrozenModel):
 
     @property
     def present(self) -> bool:
-        """Whether the text states that the finding is present, with any certainty."""
+        """Whether the text states that the finding is certainly, probably or possibly present."""
         return not (self.denied or self.historical or self.certainty == "asked")
 
     @property
@@ -67,10 +67,11 @@ class Mention(FrozenModel):
 def read_text(onto: Ontology, text: str) -> tuple[Mention, ...]:
     """Return the findings in a text.
 
-    If a finding occurs several times, a later denial overrides its presence. Otherwise, the most certain
-    occurrence is returned. The languages are English, German, Spanish, French, Italian, Portuguese and Dutch.
-    In Chinese, denial and doubt before a finding are recognised, but not the past. Statements of devices
-    (GE 12SL, Philips DXL, Veritas) are supported.
+    A finding that occurs several times is returned once. A denial overrides presence, presence overrides a
+    past or requested finding, and a certain occurrence overrides uncertain occurrences. The languages are
+    English, German, Spanish, French, Italian, Portuguese and Dutch. In Chinese, denial and doubt before a
+    finding are recognised, but not the past. Statements of devices (GE 12SL, Philips DXL, Veritas) are
+    supported.
 
     Args:
         onto: the cardiac concept graph, or an extension of it. For other graphs, the result is ().
@@ -186,7 +187,7 @@ def _sentences(items: Sequence[Item]) -> Iterator[list[Item]]:
 
 
 def resolved(onto: Ontology, chain: Sequence[str]) -> tuple[str, Concept | None]:
-    """Return the first of some alternative names that has a concept in this ontology, and its concept."""
+    """Return the first name in `chain` that has a concept in this ontology, and the concept or `None`."""
     by_name = _by_name(onto)
     for name in chain:
         if name in by_name:

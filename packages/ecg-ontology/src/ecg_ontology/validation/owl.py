@@ -35,12 +35,12 @@ def world(onto: Ontology) -> Any:
 
 
 def individual(heart: Any, onto: Ontology, name: int | str) -> Any:
-    """Return the individual of a concept. Raises `UnknownConceptError` if the concept is unknown."""
+    """Return a concept's individual in `heart`, the `world` of `onto`. Raises `UnknownConceptError`."""
     return heart[onto.node(name).iri]
 
 
 def leaves(heart: Any) -> list[Any]:
-    """Return the individuals of ``ccg:Leaf``."""
+    """Return the individuals of ``ccg:Leaf`` in `heart`, the `world` of an ontology."""
     return list(heart[f"{SCHEMA}Leaf"].instances())
 
 

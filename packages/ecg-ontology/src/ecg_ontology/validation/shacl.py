@@ -11,7 +11,11 @@ from ecg_ontology.loading import read_draft
 
 
 def shacl_report(source: str | Path | None = None) -> tuple[bool, str]:
-    """Return whether a source (see `load`) conforms to the shapes, and the validation report in Turtle."""
+    """Return whether an ontology conforms to the shapes, and the validation report in Turtle.
+
+    The shapes are in the folder of the source (see `load`), or else in the package. Raises `UsageError` if
+    pySHACL is not installed.
+    """
     pyshacl = optional("pyshacl", "SHACL needs pySHACL", 'pip install "ecg-ontology[shacl]"')
     draft = read_draft(source)
     path = None if source is None else Path(source)

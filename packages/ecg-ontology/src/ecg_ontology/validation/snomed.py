@@ -145,7 +145,7 @@ def _words(text: str) -> set[str]:
 
 
 def review_release(onto: Ontology, path: str | Path) -> tuple[Finding, ...]:
-    """Check the routing of an ontology, in its profile, against the Snapshot of an RF2 zip or folder.
+    """Check the codes that an ontology routes to concepts against the Snapshot of an RF2 zip or folder.
 
     You need your own licence for SNOMED CT. Raises `InputError` if the path isn't a release.
     """

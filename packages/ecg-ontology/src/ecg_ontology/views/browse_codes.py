@@ -10,7 +10,7 @@ from ecg_ontology.ontology import Ontology
 
 
 def code_items(onto: Ontology) -> dict[int | None, list[str]]:
-    """Return the codes of each concept as list items, by index. Unrouted codes are under `None`.
+    """Return the codes of each concept as HTML list items, by its index. Unrouted codes are under `None`.
 
     An item that is valid in only one profile is marked with the profile.
     """
@@ -33,7 +33,7 @@ def code_items(onto: Ontology) -> dict[int | None, list[str]]:
 
 
 def other_items(onto: Ontology, index: int) -> list[str]:
-    """Return the codes of other systems for a concept. They never give a training target."""
+    """Return codes of other systems for a concept as HTML. These codes never give a training target."""
     node = onto.nodes[index]
     rows = (row for row in onto.draft.crosswalks if row.node == node.iri)
     return [f"<li>{_item(row.code, row.label, row, (row.reason,))}</li>" for row in rows]

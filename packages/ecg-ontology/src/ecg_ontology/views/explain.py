@@ -33,7 +33,7 @@ class Explanation(FrozenModel):
         routes: route π of each code.
         leaves: abbreviations of the active leaves.
         primary: abbreviation of the primary concept c* under each rule, or "" if there is no leaf.
-        rule: selection rule of the target.
+        rule: rule that selected c* for the target.
         sigma: temperature of the target, see `explain_codes`.
         target: all nodes by decreasing mass. () if the record has no leaf.
     """
@@ -61,7 +61,7 @@ def explain_codes(
         codes: codes of a single record.
         sigma: temperature, above 0. The mass of a concept falls by a factor of e for every `sigma` edges of
             distance to c*.
-        rule: rule that selects the primary concept c*.
+        rule: rule that selects c* for the target, see `Ontology.primary`.
 
     Raises:
         UsageError: `sigma` is not positive, or the rule is unknown.

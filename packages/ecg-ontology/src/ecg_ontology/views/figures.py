@@ -66,8 +66,9 @@ def save_figure(figure: "Figure", out: str | Path) -> Path:
 def inline_svg(figure: "Figure", label: str) -> str:
     """Return a matplotlib figure as an SVG element of a page.
 
-    Black becomes the colour of the surrounding text, and white becomes the colour of the page (``--back``).
-    The figure is therefore legible in dark mode and in print. Figures with different labels share no ids.
+    Black becomes the colour of the surrounding text, and white becomes the CSS variable ``--back``, the
+    colour of the page. The figure is therefore legible in dark mode and in print. Figures with different
+    labels share no ids.
 
     Args:
         figure: the matplotlib figure.

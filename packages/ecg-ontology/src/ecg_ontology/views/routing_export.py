@@ -1,4 +1,4 @@
-"""Export the routing of a profile as a single SSSOM table for mapping tools."""
+"""Export the routing (the assignment of codes to concepts) as a single SSSOM table for mapping tools."""
 
 from ecg_ontology.formats.sssom import SNOMED, sssom_text
 from ecg_ontology.formats.turtle import code_namespace, concept_namespace
@@ -13,7 +13,7 @@ _PREFIXES = {
 
 
 def routing_text(onto: Ontology) -> str:
-    """Return the rows of all routing tables in the profile as a single SSSOM table."""
+    """Return the rows of all routing tables that apply in the profile of `onto`, as a single SSSOM table."""
     short = onto.header.iri.rstrip("/#").rpartition("/")[2] or "node"
     metadata = {
         "mapping_set_id": f"{onto.header.iri}/routing/{onto.profile}",

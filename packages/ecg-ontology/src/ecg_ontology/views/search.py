@@ -83,7 +83,7 @@ def search_concepts(onto: Ontology, words: str) -> tuple[Hit, ...]:
 
 
 def searchable_texts(onto: Ontology) -> Iterator[tuple[int | str, Match]]:
-    """Yield the index of a concept, or an unrouted code, with each of its searchable texts."""
+    """Yield each searchable text, with the index of its concept, or with its code if it has no concept."""
     for node in onto.nodes:
         names = [(Field.abbreviation, Name(text=node.abbr)), (Field.label, Name(text=node.label))]
         names += [(Field.label, name) for name in node.translations]
