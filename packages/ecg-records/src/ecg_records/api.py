@@ -28,7 +28,7 @@ class Scanned(NamedTuple):
     Attributes:
         path: Path of the record in the folder.
         record: The record, or None if it can't be read.
-        error: The reason if the record can't be read.
+        error: Why the record can't be read, or None if it can.
     """
 
     path: str
@@ -43,7 +43,7 @@ class Measured(NamedTuple):
         rate: Beats per minute.
         pr, qrs, qt, qtc: Intervals in ms. QTc uses Fridericia's formula.
         axis: Frontal QRS axis in degrees, −180 to 180.
-        paced: Whether pacemaker spikes precede most beats.
+        paced: Whether pacemaker spikes precede at least half of the beats.
         reasons: The reason for each value that is None. `measurements.intervals.Reason` explains the reasons.
     """
 
@@ -73,12 +73,12 @@ def read(
         layout: Sampling rate, leads and units of a plain array, such as an `.npy` file.
         seconds: Length of the part to read. If None, the whole recording is read.
         start: Beginning of the part, in seconds from the start of the recording.
-        leads: Signals to read as standard leads, by their names in the file, such as `{"MLII": "II"}`.
+        leads: Standard lead of each signal that has another name in the file, such as `{"MLII": "II"}`.
 
     Raises:
         RecordError: If the record can't be used. Its `reason` is a short name of the cause.
         InputError: If the path doesn't exist or can't be read.
-        UsageError: If the path has several records, or an array has no layout or doesn't fit it.
+        UsageError: If the path contains several records, or an array has no layout or doesn't fit it.
 
     Example:
         >>> import tempfile, numpy
@@ -96,7 +96,8 @@ def scan(folder: str | Path, layout: Layout | None = None) -> Iterator[Scanned]:
     """Find all records below a folder, and read them in turn.
 
     Args:
-        folder: Folder to search with its subfolders, an address, or a file of many records.
+        folder: Folder to search with its subfolders, an address such as `s3://bucket/ecgs`, or a file with
+            many records.
         layout: Sampling rate, leads and units of plain arrays. If None, arrays in folders are ignored.
 
     Raises:

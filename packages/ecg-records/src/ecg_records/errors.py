@@ -27,7 +27,7 @@ class SourceGoneError(CorpusError):
 
 
 class RecordError(InputError):
-    """A record can't be used. `reason` is a short name of the cause, by which reports count errors."""
+    """A record can't be used. `reason` is a short name of the cause, such as `truncated`."""
 
     def __init__(self, reason: str, problem: str, *, where: object = "", remedy: str = "") -> None:
         super().__init__(problem, where=where, remedy=remedy)
@@ -36,7 +36,7 @@ class RecordError(InputError):
 
 @contextmanager
 def located(where: object) -> Iterator[None]:
-    """Add the location `where` to a `RecordError` that the block raises without a location."""
+    """Add `where`, such as a file, to a `RecordError` that the `with` block raises without a location."""
     try:
         yield
     except RecordError as error:

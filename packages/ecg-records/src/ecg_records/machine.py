@@ -20,7 +20,10 @@ _NAMES_SOMEBODY = re.compile(
 
 
 class MachineReport(NamedTuple):
-    """Measurements and statements of the device. A value is None if it is missing or was not measured."""
+    """Measurements and statements of the device: rates per minute, intervals in ms, axes in degrees.
+
+    A value is None if it is missing or was not measured.
+    """
 
     rate: float | None = None
     p: float | None = None
@@ -39,8 +42,8 @@ class MachineReport(NamedTuple):
         """Build a report from a file's values. Placeholders such as 0, 29999 and `Failed` give None.
 
         Args:
-            measured: Values of any type by field name. If the rate is missing, it is computed from `rr` in
-                ms.
+            measured: Values of any type by field name. If `rate` is missing, it is computed from the entry
+                `rr`, the RR interval in ms.
             statements: Statements of the device.
 
         Example:

@@ -146,7 +146,8 @@ class Candidate:
         part: Part of the recording to read.
         own_name: Name of the record in a file of many records.
         unusable: Reason why the record can't be read, if already known.
-        leads: Names of signals that are read as standard leads (`signal.leads.signals_as`).
+        leads: Signals with other names that are read as standard leads: pairs of name and lead
+            (`signal.leads.signals_as`).
     """
 
     root: Path
@@ -257,7 +258,10 @@ class Reader(ReadsRecords, Protocol):
 def unlisted(
     reader: Reader, root: Path, headers: Iterable[Path], listed: Iterable[Candidate], table: str
 ) -> Iterator[Candidate]:
-    """Yield an unusable candidate for each header that is missing from the data set's table."""
+    """Yield an unusable candidate for each header that isn't in `listed`.
+
+    `table` is the name of the data set's table, for the error message.
+    """
     files = {str(file) for candidate in listed for file in (candidate.file, *candidate.copies)}
     for header in headers:
         if str(header) not in files:

@@ -1,8 +1,8 @@
 """Write synthetic corpora to disk: headers, signals, and the ground truth of every record.
 
-Records have the format of the CinC Challenges 2020/2021: a WFDB header with comments, and a MATLAB v4 matrix.
-The matrix file starts with 24 bytes: MATLAB's header of 20 bytes and the name `val`. The samples follow as
-little-endian 16-bit integers. WFDB reads the file as format 16 with an offset of 24 bytes.
+Records have the format of the PhysioNet/CinC Challenges 2020/2021: a WFDB header with comments, and a MATLAB
+v4 matrix. The matrix file starts with 24 bytes: MATLAB's header of 20 bytes and the name `val`. The samples
+follow as little-endian 16-bit integers. WFDB reads the file as format 16 with an offset of 24 bytes.
 
 Shapes: C signals, n samples.
 """
@@ -41,7 +41,7 @@ and quirks don't change the signals of other records."""
 
 @dataclass(frozen=True)
 class Written:
-    """Result of `write_corpus`: record names, and the number of regular records by diagnosis."""
+    """Result of `write_corpus`: names of all records, and number of records without defects by diagnosis."""
 
     names: tuple[str, ...]
     diagnoses: dict[str, int]
@@ -102,22 +102,23 @@ def write_corpus(
     quirks: Sequence[str] = (),
     progress: Progress = silent,
 ) -> Written:
-    """Write a WFDB corpus in the format of the CinC Challenges. The same arguments give the same bytes.
+    """Write WFDB records in the format of the PhysioNet/CinC Challenges.
 
-    Record i depends only on (seed, i), so a larger corpus starts with the records of a smaller corpus. Each
-    record has a header, a `.mat` signal (500 Hz, 10 s, 12 leads, 1000 steps per mV) and a `.truth.json`. The
-    folder is written completely or not at all.
+    The same arguments give the same bytes, and a larger corpus starts with the records of a smaller corpus.
+    Each record has a header, a `.mat` signal (500 Hz, 10 s, 12 leads, 1000 steps per mV) and its true values
+    in `.truth.json`. The folder is written completely or not at all.
 
     Args:
         out: new or empty folder, or an older synthetic corpus, which is replaced.
-        records: number of regular records.
+        records: number of records without defects.
         seed: seed of all random numbers.
-        diagnoses: findings from which the leading finding of each record is drawn with equal probability. The
-            leading finding may be accompanied by others. If empty, all findings are drawn by their weight.
+        diagnoses: abbreviations of findings (keys of `DIAGNOSES`), of which each record gets one as its
+            leading finding, with equal probability. Other findings may accompany it. If empty, the leading
+            finding is drawn from all findings by weight.
         noise: factor on the strengths of the default noise. 0 gives clean records.
         label_noise: probability that a header lacks a code or has a wrong code. The `.truth.json` keeps the
             right codes.
-        quirks: defective records to add, keys of `QUIRKS`.
+        quirks: names of defects (keys of `QUIRKS`). For each, a defective record is added.
         progress: shows the number of written records.
 
     Raises:

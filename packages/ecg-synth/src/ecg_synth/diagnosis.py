@@ -40,7 +40,7 @@ class Diagnosis:
         atrium: atrial part of the rhythm (`rhythm.Atrium`), if the diagnosis determines it.
         conduction: conduction from atria to ventricles (`rhythm.Conduction`), if the diagnosis determines it.
         ectopy: early beats of the rhythm, if the diagnosis has them.
-        hides: features that are invisible in a record with the diagnosis.
+        hides: features that are invisible in a record with the diagnosis, such as `p`.
         also: codes that every record gets in addition.
         weight: relative frequency as the leading finding of a record. Companions may be added to it.
         per_decade: odds ratio per decade of age.

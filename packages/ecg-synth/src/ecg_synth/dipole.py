@@ -46,7 +46,7 @@ class Bumps(NamedTuple):
 
 
 def joined(parts: list[Bumps]) -> Bumps:
-    """Join the bumps of several parts."""
+    """Concatenate the bumps of several parts, such as P-waves and QRS complexes."""
     return Bumps(*(np.concatenate(arrays) for arrays in zip(*parts, strict=True)))
 
 
@@ -71,12 +71,12 @@ def vectorcardiogram(bumps: Bumps, fs: float, n: int) -> Array:
 
 
 def project(vcg: Array) -> Array:
-    """Project the vectorcardiogram float64[3, n] to the independent leads, float64[8, n]."""
+    """Project the vectorcardiogram float64[3, n] to the leads in `INDEPENDENT`, float64[8, n]."""
     return np.asarray(DOWER @ vcg)
 
 
 def twelve(independent: NDArray[np.generic]) -> Array:
-    """Return the twelve leads in the order of `LEADS`, float64[12, n], from the independent leads, [8, n].
+    """Return the twelve leads in the order of `LEADS`, float64[12, n], from I, II and V1–V6, [8, n].
 
     III, aVR, aVL and aVF follow from I and II by Einthoven's and Goldberger's laws. So the laws also hold for
     leads with noise.

@@ -45,7 +45,7 @@ def compatible(names: Sequence[str], other: str) -> bool:
 
 
 def rhythm_of(names: Sequence[str]) -> Rhythm:
-    """Return the rhythm that findings have together. Parts that no finding sets are as in a healthy heart."""
+    """Return the rhythm of a record with these findings. Parts that no finding sets are normal."""
     parts = {
         part: value
         for name in names
@@ -64,7 +64,7 @@ def odds(names: Sequence[str]) -> tuple[float, float]:
 
 
 def with_companions(leading: str, person: Patient, rng: np.random.Generator) -> tuple[str, ...]:
-    """Return the leading finding, with random companions that suit the patient, and with a rhythm."""
+    """Return the leading finding and random findings that accompany it in such a patient, with a rhythm."""
     names = [leading]
     for name, probability in DIAGNOSES[leading].companions.items():
         if rng.random() < probability * _prevalence(name, person) and compatible(names, name):

@@ -30,7 +30,7 @@ class Beats:
     """Beats of a record: types, R-peaks and boundaries of waves, in s from the first sample of the record.
 
     Attributes:
-        kind: type of each beat, in PhysioBank's letters.
+        kind: type of each beat as a letter of PhysioBank's annotations, such as N for a normal beat.
         p_onset: onset of the P-wave, NaN if no P-wave precedes the beat.
         qrs_onset: onset of the QRS, after any pacing spike.
         r_peak: time of the R-peak.

@@ -51,7 +51,7 @@ class Noise:
 
 
 def lead_noise(noise: Noise, fs: float, n: int, breath_hz: float, rng: np.random.Generator) -> Array:
-    """Draw the noise of the independent leads, float64[8, n] in mV."""
+    """Draw the noise of I, II and V1–V6, float64[8, n] in mV."""
     time = np.arange(n) / fs
     loudness = rng.lognormal(0.0, 0.6, 3)
     electrodes = _waves(noise, loudness, time, breath_hz, rng)

@@ -82,7 +82,7 @@ def drawn_record(
     """Draw a leading finding, a patient and accompanying findings, and return their record.
 
     Args:
-        shares: weight of each leading finding, by abbreviation.
+        shares: weights of the possible leading findings, by abbreviation.
         rng: source of all randomness.
         fs: sampling rate in Hz.
         seconds: length of the record.

@@ -96,7 +96,7 @@ def sinus(
 
 
 def fibrillation(session: Session, hertz: Between = (5.0, 7.5), height: Between = (0.6, 1.5)) -> Atrial:
-    """Return fibrillation waves of varying height, with a mean frequency in the range `hertz`."""
+    """Return fibrillation waves with a mean frequency in the range `hertz`, and a mean gain in `height`."""
     _, seconds, rng = session
     gap = 1 / rng.uniform(*hertz)
     onset = np.cumsum(gap * rng.normal(1, 0.15, _count(gap, seconds))) - _LEAD_IN

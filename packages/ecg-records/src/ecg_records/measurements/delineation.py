@@ -148,14 +148,16 @@ def velocity(beat_KB: Floats, hertz: float) -> Floats:
 
 
 def qrs_shifts(beat_KB: Floats) -> tuple[float, float]:
-    """Return the numbers of samples by which to move the onset of QRS later and its end earlier.
+    """Return by how many samples the onset of QRS from `delineate` is too early, and its end too late.
 
-    `delineate` returns the mean of three ends, at the three `QRS_SHARES` of the peak velocity. If ST is so
-    steep that the velocity falls below the lower shares only on ST, the end moves to the mean of the others.
+    There are two corrections. If neither is needed, the result is (0, 0).
 
-    Cardiologists mark the ends of a gradual QRS complex outside its visible slope, and `delineate` does the
-    same. If both edges are sharp, the complex starts and ends at the edges. In all other cases, and if the
-    beat has pacemaker spikes, nothing is moved and the result is (0, 0).
+    - Steep ST: the end from `delineate` is the mean of three ends, at which the velocity falls below the
+      three `QRS_SHARES` of its peak. On a steep ST segment, the velocity falls below the lower shares too
+      late. Such ends are left out of the mean.
+    - Sharp edges: `delineate` places onset and end outside the visible slope, as cardiologists do for a
+      gradual QRS complex. If both edges are sharp and the beat has no pacemaker spikes, they are placed at
+      the edges.
     """
     beat_KB = np.nan_to_num(beat_KB)
     velocity_B = velocity(without_spikes(beat_KB, FS), QRS_HZ)

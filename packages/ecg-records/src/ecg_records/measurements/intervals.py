@@ -100,7 +100,7 @@ class Measurements(NamedTuple):
     p_axis: float | None = None
     t_axis: float | None = None
     paced: bool = False
-    """Whether pacemaker spikes precede most beats. QRS is then measured from the end of the spike."""
+    """Whether spikes of a pacemaker precede at least half of the beats. QRS then starts after the spike."""
     reasons: Mapping[str, Reason] = {}
     """Reason for each value that is None, by the name of the value."""
     usual_rate: float | None = None
@@ -133,7 +133,11 @@ def measure(x_KL: NDArray[np.floating], fs: float, leads: Sequence[str]) -> Meas
 def aligned_beats(
     x_KL: NDArray[np.floating], fs: float, leads: Sequence[str]
 ) -> tuple[AlignedBeats, list[str]]:
-    """Return the aligned beats of a record in mV without mains hum, and the names of their rows."""
+    """Subtract mains hum from a record in mV, and align its beats.
+
+    Returns:
+        The beats, and the lead names in the order of the rows of `AlignedBeats.x_KL`.
+    """
     x_KL = resample(np.nan_to_num(np.asarray(x_KL, np.float32), posinf=0, neginf=0), fs, FS)
     order = sorted(range(len(leads)), key=lambda row: (leads[row].strip().lower() not in ("i", "ii"), row))
     aligned = beats(without_hum(x_KL.astype(np.float64), FS), order)
@@ -205,8 +209,8 @@ def measure_beats(
 
     Args:
         aligned: the beats.
-        leads: names of their rows.
-        boundaries: boundaries of the median beat, if known.
+        leads: lead names, in the order of the rows of `aligned.x_KL`.
+        boundaries: boundaries of the median beat. If None, `delineate` finds them.
     """
     names = [name.strip().lower() for name in leads]
     doubt = "few_beats" if len(aligned.peaks_N) < LEAST_BEATS else rate_doubt(aligned)

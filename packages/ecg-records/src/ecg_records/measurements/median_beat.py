@@ -67,7 +67,7 @@ class AlignedBeats:
 
     @cached_property
     def windows_NKB(self) -> Floats:
-        """Return the windows of the beats of the dominant shape."""
+        """Return the signal around each beat of the dominant shape, as `windows` does."""
         return self.windows(self.alike_N)
 
     @cached_property
@@ -96,7 +96,7 @@ def beats(x_KL: NDArray[np.floating], order: Sequence[int]) -> AlignedBeats:
 
     Args:
         x_KL: signals in mV at 500 Hz.
-        order: row numbers of `x_KL` in the order of the result's rows. Leads I and II come first.
+        order: row numbers of `x_KL` in the order of the result, with leads I and II first.
     """
     raw_KL = np.nan_to_num(np.asarray(x_KL, np.float64))[list(order)]
     found_N = rpeaks.detect_best(raw_KL, FS)
@@ -118,10 +118,10 @@ def come_early(peaks_N: NDArray[np.int64], chosen_N: NDArray[np.bool_]) -> bool:
 
 
 def median_beat(windows_NKB: Floats) -> Floats:
-    """Return the median over windows of beats, [K, B].
+    """Return the median over beats, [K, B]. `AlignedBeats.windows` returns the windows.
 
-    A sample of a window must be NaN in all leads or in none. After the last sample that any window
-    has, the last value is repeated.
+    A sample of a window must be NaN in all leads or in none. After the last sample that is known in any
+    window, the last value is repeated.
     """
     count_B = np.isfinite(windows_NKB[:, 0]).sum(0)
     median_KB = np.zeros(windows_NKB.shape[1:])

@@ -157,5 +157,5 @@ def flat(places: Sequence[NDArray[np.int64]]) -> tuple[NDArray[np.int64], NDArra
 
 
 def by_lead(places_K: NDArray[np.int64], like: Sequence[NDArray[np.int64]]) -> list[NDArray[np.int64]]:
-    """Undo `flat`: split concatenated samples into an array per lead. `like` has arrays of these lengths."""
+    """Undo `flat`: split the samples of all leads into an array per lead, as long as the arrays in `like`."""
     return np.split(places_K, np.cumsum([len(peaks) for peaks in like])[:-1]) if like else []

@@ -63,7 +63,7 @@ def detect_as_neurokit(leads_NL: NDArray[np.floating], fs: float) -> list[NDArra
 
 
 def detect_best(raw_CL: NDArray[np.floating], fs: float) -> NDArray[np.int64]:
-    """Return the R-peaks of a record by the default detector, which needs agreement of most leads.
+    """Return the R-peaks of a record by the default detector, which uses all leads together (`coincidence`).
 
     Args:
         raw_CL: signals in mV before any normalisation, with leads in any order.
@@ -83,7 +83,7 @@ def detect_best_each(raw_NCL: NDArray[np.floating], fs: float) -> list[NDArray[n
 
 
 def still_as_zero(x_NL: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Set leads to zero that are constant or contain NaN or infinity, so that no beat is found in them."""
+    """Replace each lead that is constant or contains NaN or infinity by zeros, so that it has no beats."""
     lowest_N1, highest_N1 = x_NL.min(axis=1, keepdims=True), x_NL.max(axis=1, keepdims=True)
     moves_N1 = (lowest_N1 < highest_N1) & np.isfinite(lowest_N1) & np.isfinite(highest_N1)
     return np.where(moves_N1, x_NL, 0)

@@ -85,7 +85,8 @@ def find(
     """Find all records of folders and files without duplicates, ordered by folder and path.
 
     A folder that a reader in `readers()` recognises is searched by that reader. All other WFDB headers are
-    read like the records of the CinC Challenges. Clinical files are recognised by their ending or content.
+    read like the records of the PhysioNet/CinC Challenges (`cinc2021`). Clinical files are recognised by
+    their ending or content.
 
     Args:
         roots: Folders and files to search.

@@ -13,7 +13,8 @@ SEVERAL = "*"
 def offered(group: str, only: str | None = None) -> Iterator[tuple[str, Any]]:
     """Yield the name and object of each entry point in a group.
 
-    If `only` is given, the other entry points of the group are skipped.
+    An entry point named `*` is a mapping, whose names and objects are yielded one by one. If `only` is given,
+    entry points with other names than `only` and `*` are skipped.
 
     Raises `UsageError` if an entry point can't be loaded.
     """

@@ -1,7 +1,7 @@
 """Identify records and patients across data sets by public names.
 
-The CinC Challenges contain records of PTB-XL and CPSC2018 under other names. The same record needs the same
-identity, so that it isn't both in training and test data.
+The PhysioNet/CinC Challenges contain records of PTB-XL and CPSC2018 under other names. The same record needs
+the same identity, so that it isn't both in training and test data.
 """
 
 import re
@@ -25,7 +25,7 @@ _PTBXL_IN_CINC = re.compile(r"HR(\d{5})")
 def identity(name: str, source: str) -> str:
     """Return a name of a record that is the same in all releases that contain the record.
 
-    For example, HR00034 in the CinC Challenges is the record with `ecg_id` 34 in PTB-XL.
+    For example, HR00034 in the PhysioNet/CinC Challenges is the record with `ecg_id` 34 in PTB-XL.
 
     Example:
         >>> identity("HR00034", "ptb-xl"), identity("00034", "ptbxl"), identity("A0001", "cpsc_2018")

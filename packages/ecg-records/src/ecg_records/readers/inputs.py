@@ -29,9 +29,9 @@ FORMATS_READ = (
 def find_inputs(inputs: Sequence[str | Path], layout: Layout | None = None) -> dict[str, Candidate]:
     """Find all records of headers, folders, array files or addresses, without reading them.
 
-    Each record gets a distinct name. A record in a folder is named by the folder and its path in the folder.
-    An input that is a file is named by its file name. A shell's `*` matches both the header and the signal
-    file of a record, so a record that is named twice is returned once.
+    The keys of the result are names that distinguish the records. A record in a folder is named by the folder
+    and its path in the folder. An input that is a file is named by its file name. A shell's `*` matches both
+    the header and the signal file of a record, so a record that is named twice is returned once.
 
     Raises:
         CorpusError: If a folder contains no records or a file doesn't exist.
@@ -80,7 +80,7 @@ def mended_record(record: Record, place: str | None = None) -> Record:
     """Return a record whose damaged leads are mended or hidden (`quality.mended`).
 
     A record with doubtful units or a duration of less than a second is returned unchanged. Raises
-    `RecordError` if all leads are damaged.
+    `RecordError` if all leads are damaged. The error names the record as `place`, or by its path if None.
     """
     if amplitude_doubt(record.x_KL) or record.x_KL.shape[1] < record.fs:
         return record

@@ -40,7 +40,7 @@ MONTAGE_LIMIT = 0.3
 
 
 def read_record(header: Path, root: Path, stretch: Stretch = WHOLE) -> Record:
-    """Read a WFDB record with the comments of the CinC Challenges: `#Age`, `#Sex` and `#Dx`.
+    """Read a WFDB record with the comments of the PhysioNet/CinC Challenges: `#Age`, `#Sex` and `#Dx`.
 
     The header and its signal files must be in the source folder `root`. Raises `RecordError` if the record
     can't be used.

@@ -1,8 +1,8 @@
 """Parse WFDB headers in all their variants, without changing the files.
 
-The parser reads the variants in the CinC Challenges 2020/2021, PTB and PTB-XL: dates before times, record
-names with an ending, `mV` and `mv`, CRLF, comments with and without a blank. A missing or zero gain is an
-error, because WFDB's default of 200 units per mV would silently rescale the signal.
+The parser reads the variants in the PhysioNet/CinC Challenges 2020/2021, PTB and PTB-XL: dates before times,
+record names with an ending, `mV` and `mv`, CRLF, comments with and without a blank. A missing or zero gain is
+an error, because WFDB's default of 200 units per mV would silently rescale the signal.
 """
 
 import math

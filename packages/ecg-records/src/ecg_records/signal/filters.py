@@ -1,7 +1,8 @@
 """Detect QRS complexes by Pan and Tompkins' method, as NeuroKit2's `pantompkins1985` does but faster.
 
 NeuroKit2 is slow because it designs the filter again for every record and computes with numpy scalars. A test
-compares the results. Sources: Pan & Tompkins 1985, doi:10.1109/TBME.1985.325532, and Porr's py-ecg-detectors.
+compares the results of both. Sources: Pan & Tompkins 1985, doi:10.1109/TBME.1985.325532, and Porr's
+py-ecg-detectors.
 
 Shapes: N leads, L samples.
 """

@@ -127,7 +127,7 @@ def _label(name: str) -> Label | None:
 
 
 def lead_name(text: str) -> str:
-    """Return the standard name of a lead. Other text is returned unchanged.
+    """Return the standard name of a lead, with a minus if it is inverted. Other text is only stripped.
 
     Example:
         >>> [lead_name(text) for text in ("MDC_ECG_LEAD_AVR", "ECG II", "Lead I (Einthoven)", "EEG Fp1")]
@@ -149,10 +149,10 @@ class Found(NamedTuple):
 
     Attributes:
         leads: names of the leads.
-        rows: their indices among the signals.
+        rows: index of each lead among the signals.
         turned: leads that the file stores inverted, so their sign must be changed.
         unused: names of all other signals.
-        renamed: names of the signals that `signals_as` reads as another lead, and these leads.
+        renamed: pairs of a signal's name and the standard lead as which `signals_as` reads the signal.
     """
 
     leads: tuple[str, ...]

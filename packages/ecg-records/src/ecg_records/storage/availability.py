@@ -27,7 +27,7 @@ PASSING = frozenset(
 
 @contextmanager
 def blamed(root: Path, file: Path) -> Iterator[None]:
-    """Replace an error from reading a record if the record itself may be good.
+    """Replace an error of the `with` block, which reads a record, if the record itself may be good.
 
     The error is replaced if the folder of records is gone, or if the file system can't reach the file.
 

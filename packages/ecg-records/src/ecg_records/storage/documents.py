@@ -15,12 +15,12 @@ Model = TypeVar("Model", bound=BaseModel)
 
 
 def read_json(path: Path, remedy: str, error: type[InputError] = InputError, most: int = JSON_BYTES) -> Any:
-    """Read a JSON file. Raises `error` if the file isn't JSON, is too large or is nested too deeply."""
+    """Read a JSON file of at most `most` bytes. If this fails, raise `error` with `remedy` as its advice."""
     return parse_json(read_bounded(path, remedy, error, most), path, remedy, error)
 
 
 def parse_json(content: bytes, where: object, remedy: str, error: type[InputError] = InputError) -> Any:
-    """Parse the bytes of a JSON file. Raises `error` if they aren't JSON or are nested too deeply."""
+    """Parse the bytes of the JSON file `where`. If this fails, raise `error` with `remedy` as its advice."""
     try:
         return json.loads(content)
     except (ValueError, RecursionError) as cause:

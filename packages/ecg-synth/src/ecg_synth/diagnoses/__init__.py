@@ -1,6 +1,6 @@
-"""Tables of diagnoses, grouped like the families of the concept graph.
+"""Tables of diagnoses, grouped like the families of the concept graph in `ecg_ontology`.
 
-The codes come from the CinC Challenges 2020/2021. Keys are the abbreviations of the concept graph. Three
+The codes come from the PhysioNet/CinC Challenges 2020/2021. Keys are the graph's abbreviations. Three
 further keys name diagnoses that the graph merges into PVC and 2AVB.
 """
 

@@ -1,7 +1,7 @@
 """Diagnoses of infarctions, ST and T changes, enlarged chambers and low voltage.
 
-The CinC Challenges have no code for an inferior infarction. Here it has the codes of acute infarction and
-inferior ischaemia.
+The PhysioNet/CinC Challenges have no code for an inferior infarction. Here it has the codes of acute
+infarction and inferior ischaemia.
 """
 
 from collections.abc import Mapping

@@ -105,10 +105,10 @@ def report(
     """Count the outcomes of a preparation.
 
     Args:
-        found: Sources of all records.
-        kept: Sources of kept records.
+        found: Collection of each record that was found.
+        kept: Collection of each kept record.
         quarantined: Quarantined records.
-        hashes: Signal hashes of kept records, by record name.
+        hashes: Signal hash of each kept record, by the name of the record.
         codes: Result of matching a code table.
         notes: Notes of each kept record.
     """

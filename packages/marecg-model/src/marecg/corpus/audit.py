@@ -1,8 +1,8 @@
 """Search a corpus for records, patients and signals of evaluation sets, and for damage (`marecg audit`).
 
 An evaluation set is a collection of records on which models are tested, such as PTB-XL. A model mustn't be
-trained on these records. The CinC Challenges distribute PTB-XL under other names, so the search also compares
-signals.
+trained on these records. The PhysioNet/CinC Challenges distribute PTB-XL under other names, so the search
+also compares signals.
 
 Shapes: B records of a block, C leads, L samples, K evaluation records, M corpus records,
 F features of a fingerprint, N concepts.
@@ -46,7 +46,9 @@ _BLOCK = 128
 
 
 class Overlap(Frozen):
-    """Overlap of the codes, or of the leaf concepts, in a corpus and in an evaluation set.
+    """Overlap of a corpus and an evaluation set in their codes or leaves.
+
+    A leaf is a concept without narrower concepts.
 
     Attributes:
         corpus: Number of codes or leaves in the corpus.
@@ -71,10 +73,10 @@ class Audit(Frozen):
         shared_patients: Corpus records whose patient is in the evaluation sources.
         same_dataset: Corpus records of PTB-XL or CPSC2018, if the evaluation sources contain any record of
             the same dataset, even if they don't contain the corpus record itself.
-        identical: Pairs with bit-identical windows.
-        similar: Pairs with correlated windows, and the correlation.
+        identical: Pairs (corpus record, evaluation record) whose stored signals are bit-identical.
+        similar: Pairs (corpus record, evaluation record) with similar signals, and their correlation.
         codes: Overlap of the codes.
-        leaves: Overlap of the leaf concepts to which the codes are mapped.
+        leaves: Overlap of the leaf concepts (without narrower concepts) to which the codes are mapped.
         leaking: All corpus records in any of the lists above.
     """
 
@@ -92,7 +94,10 @@ class Audit(Frozen):
 
 @dataclass(frozen=True)
 class Evaluated:
-    """Evaluation records to compare with a corpus. Entry k of each list belongs to record k."""
+    """Evaluation records to compare with a corpus.
+
+    Entry k of each list, and row k of `prints_KF` (result of `fingerprints`), belong to record k.
+    """
 
     names: list[str]
     identities: list[str]

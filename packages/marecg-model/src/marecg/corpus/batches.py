@@ -24,8 +24,9 @@ class BatchStream:
     """Iterable over micro-batches. Its position can be saved in a checkpoint and restored.
 
     Each epoch has its own order of records. The epochs are concatenated and cut into global batches of
-    `world · batch_size` records. The process with rank r takes the r-th slice of a global batch. Without
-    `draws_M`, an epoch contains every record exactly once. All batches have the same size.
+    `world · batch_size` records. The process with rank r takes the r-th slice of a global batch as its
+    micro-batch. Without `draws_M`, an epoch contains every record exactly once. All batches have the same
+    size.
 
     Attributes:
         corpus: Corpus with M records.

@@ -111,7 +111,7 @@ def of_statements(rows: pa.Table, mapping: CodeMapping, ontology: Ontology) -> C
     Args:
         rows: Rows of `index.parquet`.
         mapping: Mapping from statements to codes.
-        ontology: Ontology to which the codes are routed.
+        ontology: Ontology that maps codes to concepts.
     """
     stated = rows["statements"].to_pylist()
     counts = Counter(text for texts in stated for text in texts)

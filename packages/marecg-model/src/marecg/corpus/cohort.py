@@ -122,7 +122,7 @@ def write(table: pa.Table, path: Path, how: str) -> None:
 
     Args:
         table: Table from `cohort`.
-        path: Path from `replacing(private=True)`.
+        path: Temporary path from `with replacing(file, private=True)`, which then becomes the file.
         how: Format: `parquet`, or a key of `AS_TEXT`.
     """
     if how == "parquet":

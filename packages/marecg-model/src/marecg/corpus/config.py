@@ -53,7 +53,7 @@ class CorpusConfig(QualityLimits, _Cut):
         return self
 
     def starts(self, seconds: float) -> list[float]:
-        """Return the start times of a recording's windows, in seconds.
+        """Return the start times of a recording's windows (the parts to store), in seconds.
 
         Example:
             >>> CorpusConfig(windows="3").starts(100), CorpusConfig(windows="all").starts(30)
@@ -89,7 +89,7 @@ class SamplingConfig(Settings):
     )
 
     def seeded(self, seed: int) -> Self:
-        """Return the settings for a run with a seed. The seed changes the permutation of codes, if any."""
+        """Return the settings for a run. Its seed is added to `codes_permuted`, unless that is None."""
         if self.codes_permuted is None:
             return self
         return self.model_copy(update={"codes_permuted": self.codes_permuted + seed})

@@ -47,7 +47,7 @@ class RecordDataset(Dataset[Any]):
 
     Args:
         corpus: Prepared corpus.
-        labels: Labels, as for `Corpus.torch`.
+        labels: Labels of the records, in any form accepted by `Corpus.torch`.
 
     Attributes:
         folds: int64 [M], the fold of each record.
@@ -97,6 +97,7 @@ class RecordDataset(Dataset[Any]):
 def fold_of(name: str) -> int:
     """Return the fold of a patient or record, 0 to 9, from a hash of its name.
 
-    The task `corpus` trains on folds 0 to 5, validates on folds 6 and 7, and tests on folds 8 and 9.
+    `marecg probe --task corpus` trains on folds 0 to 5, validates on folds 6 and 7, and tests on folds 8 and
+    9.
     """
     return int(HASH_FOLDS * (int.from_bytes(hashlib.sha256(name.encode()).digest()[:8]) / 2**64))

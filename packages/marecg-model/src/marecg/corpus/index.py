@@ -75,7 +75,12 @@ def table(rows: list[dict[str, Any]]) -> pa.Table:
 
 
 def write(rows: pa.Table, path: Path) -> None:
-    """Write an index table to a path from `replacing(private=True)`. Equal tables give equal files."""
+    """Write an index table. Equal tables give equal files.
+
+    Args:
+        rows: Table from `table`.
+        path: Temporary path from `with replacing(file, private=True)`, which then becomes the file.
+    """
     pq.write_table(
         rows.combine_chunks(), path, compression="zstd", row_group_size=1 << 16, write_page_checksum=True
     )
@@ -88,7 +93,7 @@ def read(path: Path, columns: list[str] | None = None, sha256: str | None = None
         path: Path of the file.
         columns: Columns to read. All columns if None.
         sha256: Expected hash of the file. Not checked if None.
-        **most: Maximum values of columns, by name.
+        **most: Maximum values of columns, by name. A file with a larger value counts as damaged.
 
     Raises:
         CorpusError: If the file is missing or damaged, or has another hash.
@@ -120,7 +125,7 @@ def _as_stated(rows: pa.Table) -> pa.Table:
 
 
 def complete(folder: Path, settings: Mapping[str, Any], rows: pa.Table) -> None:
-    """Write the index, then `corpus.json` with its hash, which marks a complete corpus."""
+    """Write the index, then `corpus.json` with the index's hash. A corpus with `corpus.json` is complete."""
     with replacing(folder / FILE, private=True) as temporary:
         write(rows, temporary)
         hashed = {HASH: file_sha256(temporary)}

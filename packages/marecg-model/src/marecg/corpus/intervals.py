@@ -27,9 +27,10 @@ MEASURED_BY = 6
 
 
 def intervals(corpus: Corpus) -> pa.Table:
-    """Return a table of `INTERVALS` with a row per record.
+    """Return rate, P, PR, QRS, QT, QTc and axis (the columns `INTERVALS`) with a row per record.
 
-    The table is read from the corpus. If it isn't there, intervals are measured, and stored if possible.
+    The table is read from the corpus folder. If it isn't there, intervals are measured, and stored if the
+    folder can be written.
     """
     path = corpus.folder / SUPERVISION / f"intervals-{MEASURED_BY}.parquet"
     hashes = index.of(corpus.folder, ["signal_hash"])["signal_hash"]

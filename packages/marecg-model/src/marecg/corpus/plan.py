@@ -122,7 +122,7 @@ class Plan:
         return self.out / "shards" / f"{number:05d}.npy"
 
     def growing_file(self, number: int) -> Path:
-        """Return a new path for an unfinished shard. The workers of a killed call can't write to it."""
+        """Return a new path for an unfinished shard, to which workers of a killed call can't write."""
         return self.building / f".{number:05d}-{os.urandom(8).hex()}.npy"
 
     def rows_file(self, number: int) -> Path:
@@ -165,7 +165,10 @@ class Plan:
             growing.unlink(missing_ok=True)
 
     def has_finished(self, number: int) -> bool:
-        """Return whether the three files of a shard are complete. After a power cut, a file may be empty."""
+        """Return whether the three files of a shard (signals, index rows, quarantined records) are complete.
+
+        All files are read, because a file may be empty after a power cut.
+        """
         try:
             quarantined = read_json(self.quarantine_file(number))
             rows = index.read(self.rows_file(number), ["signal_hash"]).num_rows

@@ -1,5 +1,7 @@
 """Prepare records: read, check, resample and cut their signals, then find the beats.
 
+A window is the part of a recording that the corpus stores.
+
 Shapes: K leads as found, C leads, L samples, n records of a block.
 """
 
@@ -66,7 +68,7 @@ def prepare_block(
 
 
 def prepare_record(record: Record, config: CorpusConfig) -> tuple[dict[str, Any], NDArray[np.int16]]:
-    """Check a record and cut its window.
+    """Check a record and cut its window, the part that the corpus stores.
 
     Damaged leads are repaired or hidden (`quality.mended`). If `config.corpus` is `paper`, leads aren't
     repaired, and a single damaged lead excludes the record (`quality.unmended`).
@@ -115,7 +117,9 @@ def judged_samples(fs: float, config: CorpusConfig) -> int:
 
 
 def windowed(record: Record, config: CorpusConfig) -> tuple[NDArray[np.int16], int]:
-    """Resample a record and cut its window. To save time, the record is first cut to the window and a margin.
+    """Resample a record and cut its window, the part that the corpus stores.
+
+    To save time, only the window and a margin after it are resampled.
 
     Returns:
         Window in µV, int16 [12, window], and the number of samples before its padding.

@@ -49,10 +49,10 @@ class Corpus:
         ids: Name of each record.
         sources: Collection of each record.
         patients: Patient of each record within its collection, or None if unknown.
-        y: uint8 [M, N], 1 for the leaf concepts of each record's codes.
-        primary: int64 [M], the leaf of each record around which its soft target is centred, c* in the paper.
-            −1 if the record has no leaf.
-        n_valid: int64 [M], samples of each window before the zero-padding.
+        y: uint8 [M, N], 1 for the leaves (concepts without narrower concepts) of each record's codes.
+        primary: int64 [M], the primary leaf of each record, on which its training target is centred (c* in
+            the paper). −1 if the record has no leaf.
+        n_valid: int64 [M], samples of each window (stored signal) before the zero-padding.
         rpeaks: R-peaks of each record, as sample indices in the window.
 
     Example:

@@ -26,7 +26,8 @@ def draws(corpus: Corpus, sampling: SamplingConfig) -> NDArray[np.float64] | Non
     """Return the expected number of draws of each record in an epoch, float64 [M]. None if all are 1.
 
     A record is drawn in proportion to its weight, the frequency of its rarest leaf to the power of
-    −`balance`. A record without a leaf has the weight of the most frequent leaf.
+    −`balance`, but at most `MOST_OFTEN` times the median weight. A record without a leaf has the weight of
+    the most frequent leaf. The weights of each source in `shares` are scaled to its share.
 
     Raises `ConfigError` if a source with a share isn't in the corpus, or if the shares don't add up to 1.
     """
@@ -84,13 +85,13 @@ def _balanced(y_MN: NDArray[np.uint8], balance: float) -> NDArray[np.float64]:
 def labels(
     corpus: Corpus, without_codes: Collection[str] = (), codes_permuted: int | None = None
 ) -> NDArray[np.uint8]:
-    """Return the active leaves of all records, uint8 [M, N].
+    """Return the leaf concepts of all records, uint8 [M, N], with 1 if a record has the leaf.
 
     Args:
         corpus: Corpus.
         without_codes: Sources whose codes are ignored. Their records have no leaves.
-        codes_permuted: Seed of a permutation, by which all other records exchange their codes. No permutation
-            if None.
+        codes_permuted: Seed of a permutation, by which the records of the other sources exchange their codes.
+            No permutation if None.
     """
     return _as_read(corpus, corpus.y, without_codes, codes_permuted)
 

@@ -65,9 +65,10 @@ class ShardWriter:
             file.write(signals_nCL.data)
 
     def compact(self, block: PreparedRecords, first: int, end: int) -> None:
-        """Put the signals of a block at record `end` of the file, directly after the records kept so far.
+        """Write the signals of a block directly after the records kept so far, starting at record `end`.
 
-        If the block has no signals, they are already in the file at record `first`, and are moved.
+        If the block has no signals, a process has already written them to the file, starting at record
+        `first`. Then they are moved.
         """
         if len(block.signals_nCL):
             self.write(block.signals_nCL, end)

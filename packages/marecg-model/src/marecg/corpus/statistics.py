@@ -1,7 +1,7 @@
 """Statistics of a corpus, as in the paper's tables tab:pretrain-corpus and tab:pretrain-code-histogram.
 
-`marecg prepare` prints the statistics. With `--select paper`, it also compares each number with the paper. An
-account is the number of records found, kept and left out (`account.Account`).
+`marecg prepare` prints the statistics. With `--select paper`, the command also compares each number with the
+paper. An account is the number of records found, kept and left out (`account.Account`).
 """
 
 import re
@@ -56,7 +56,7 @@ class SourceAccount(Account):
 
 
 class CodesPerRecord(Summary):
-    """Number of codes per record. `histogram` has the number of records by number of codes."""
+    """Number of codes per record. `histogram` has the number of records for each number of codes."""
 
     histogram: dict[str, int]
 

@@ -1,7 +1,8 @@
 """Supervision of the records of a corpus: labels, soft targets, rhythm statistics and phases of patches.
 
-The phase of a patch is its position in the beat, such as ST. Rhythm statistics and phases are computed once
-from the R-peaks, which takes 6 µs per record. They are stored in the corpus:
+A patch is a short part of the signal, which the encoder reads as a unit. The phase of a patch is its position
+in the beat, such as ST. Rhythm statistics and phases are computed once from the R-peaks, which takes 6 µs per
+record. They are stored in the corpus:
 
 supervision/KEY.npy          rhythm, a row of `RHYTHM` per record; written last, so it marks complete files
 supervision/KEY-phase.npy    phases, int8 [M, T], read through a memory map
@@ -54,9 +55,9 @@ class CorpusSupervision:
     Args:
         corpus: Prepared corpus.
         ontology: Ontology of the soft targets.
-        model: Settings of the encoder, whose context determines the patches.
+        model: Settings of the encoder, which determine the patches (short parts of the signal).
         soft: Settings of the soft targets.
-        limits: Thresholds for rhythm and phases.
+        limits: Thresholds for rhythm statistics and for phases (positions of the patches in the beat).
         without_codes: Sources whose codes are ignored; see `labels`.
         codes_permuted: Seed for permuted codes; see `labels`.
         standardised: Whether mean RR and RR-CV (standard deviation of the RR intervals divided by their mean)

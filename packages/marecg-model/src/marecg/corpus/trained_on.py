@@ -61,7 +61,9 @@ class TrainedOn:
     complete: bool = True
 
     def saw(self, x_CL: NDArray[np.floating]) -> bool:
-        """Return whether the model was trained on a window of a record.
+        """Return whether the model was trained on the beginning of a record.
+
+        The record is cut to each length in `windows`, and its hash is looked up in `hashes`.
 
         Args:
             x_CL: Signal of the record in mV at `fs`, with repaired leads as in a corpus.
@@ -195,7 +197,7 @@ def evaluation_records(corpus: Corpus) -> dict[str, int]:
     """Count the records in a corpus that belong to datasets with published tasks, by the dataset's title.
 
     PTB-XL records don't count if the corpus was prepared only from PTB-XL's training folds. Records from the
-    copies in the CinC Challenges always count, because the copies don't state the folds.
+    copies in the PhysioNet/CinC Challenges always count, because the copies don't state the folds.
     """
     training_only = bool(corpus.config.ptbxl_folds) and set(corpus.config.ptbxl_folds) <= TRAINING_FOLDS
     counts = Counter(

@@ -79,7 +79,7 @@ def parsed(where: str) -> Tree:
 
 
 def columns(tree: Tree, known: Collection[str], onto: Ontology) -> set[str]:
-    """Return the columns that an expression uses, as spelt in the table.
+    """Return the columns in `known` that an expression uses, in the spelling of `known`.
 
     Raises `UsageError` for an unknown column.
     """

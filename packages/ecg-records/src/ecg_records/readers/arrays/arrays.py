@@ -180,7 +180,7 @@ class Arrays:
             yield Candidate(root, file, source, self, own_name=name, row=-1 if array.is_single else row)
 
     def in_folder(self, root: Path, file: Path) -> Iterator[Candidate]:
-        """Find the records of a file in a folder. An unusable file becomes a record that fails to read."""
+        """Find the records of a file in a folder. An unusable file yields a candidate that can't be read."""
         source = as_text(file.parent.name)
         try:
             yield from self.in_file(root, file, source)
@@ -246,7 +246,7 @@ def _opened(file: Path, layout: Layout, changed: int, leads: tuple[tuple[str, st
 
 
 def lead_axis(shape: Sequence[int], leads: int) -> int | None:
-    """Return the axis of a record's leads, or None if neither or both axes fit."""
+    """Return the axis with as many entries as there are leads, or None if neither or both axes fit."""
     fitting = [axis for axis, size in enumerate(shape) if size == leads]
     return fitting[0] if len(shape) == 2 and len(fitting) == 1 else None
 

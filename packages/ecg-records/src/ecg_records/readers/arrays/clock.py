@@ -30,9 +30,10 @@ class Clock(NamedTuple):
     Attributes:
         name: Name of the column.
         order: Row numbers sorted by time, or None if the rows are sorted.
-        places: Number of the sample that each row holds, after sorting. None if no samples are missing.
+        places: Sample number of each row, after sorting. None if no samples are missing.
         length: Number of samples, including missing samples.
-        steps: Possible time steps between two rows, in seconds. Empty if the column counts samples.
+        steps: Time step between two rows in seconds, once for each unit that the column may have. Empty if
+            the column counts samples.
     """
 
     name: str

@@ -245,7 +245,7 @@ def _leads_of(
 
 
 def columns_in(path: Path) -> dict[str, "Unpacked | RecordTable"]:
-    """Return the array of a text file, named `columns`. Raises `ValueError` if there are no signals."""
+    """Return a dict with the array of a text file as `columns`. Raises `ValueError` without signals."""
     form = form_of(path)
     if form is None:
         raise ValueError("must have columns of numbers, with lead names or without a header")

@@ -50,14 +50,17 @@ class Variable:
     """Variable of a file: name, shape, and whether it holds real numbers. Values are read on demand."""
 
     def __init__(self, element: Element, order: str) -> None:
-        """Read the start of the variable. Raises `ValueError`."""
+        """Read the start of the variable. `order` is the byte order, `<` or `>`. Raises `ValueError`."""
         self._element, self._order = element, order
         array_class, flags, self.shape, self.name = _announced(_matrix(element, order, BEGINNING)[0], order)
         self.real = array_class in NUMBERS and not flags & COMPLEX
 
     @cached_property
     def value(self) -> Any:
-        """Return numbers [*shape], text, fields by name, or None for other types. Raises `ValueError`."""
+        """Return an array, a text, a struct's fields by name, or None for other types.
+
+        Raises `ValueError` if the value is damaged.
+        """
         if self.real:
             return self[(slice(None),) * len(self.shape)]
         return _value(_matrix(self._element, self._order, VARIABLE_BYTES)[0], self._order)

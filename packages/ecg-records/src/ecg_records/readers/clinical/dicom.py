@@ -71,7 +71,7 @@ _CODE = re.compile(r"(?:5\.6\.3-9-|2:)(\d+)")
 
 
 def waveform(file: Path, stretch: Stretch = WHOLE) -> Waveform:
-    """Read the complete waveform of a DICOM file. Raises `RecordError`, or any error of pydicom."""
+    """Read the complete DICOM file, whatever the stretch. Raises `RecordError`, or any error of pydicom."""
     refuse_large(file)
     content = file.read_bytes()
     items = content.count(ITEM)

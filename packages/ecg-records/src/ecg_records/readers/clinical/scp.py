@@ -51,7 +51,10 @@ class _Lead(NamedTuple):
 
 
 def waveform(file: Path, stretch: Stretch = WHOLE) -> Waveform:
-    """Read an SCP-ECG file. Raises `RecordError`, or `struct.error` and `ValueError` if it is damaged."""
+    """Read the complete SCP-ECG file, whatever the stretch.
+
+    Raises `RecordError`, or `struct.error` or `ValueError` if the file is damaged.
+    """
     refuse_large(file)
     content = file.read_bytes()
     checksum, length = struct.unpack_from("<HI", content)

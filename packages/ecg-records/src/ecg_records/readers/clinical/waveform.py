@@ -76,7 +76,7 @@ class Format:
 
     Attributes:
         source: Name of the format.
-        marks: Patterns of file names.
+        marks: Patterns of file names, such as `*.dcm`.
         waveform: Function that reads a file or a stretch of it. It may raise any error of its library.
         magic: Offset and bytes that identify the format, or None if only file names identify it.
     """

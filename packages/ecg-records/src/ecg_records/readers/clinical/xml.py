@@ -1,4 +1,4 @@
-"""Read XML documents in three clinical formats, without expanding external or nested entities."""
+"""Read XML documents of HL7 aECG, GE MUSE and Philips, without expanding external or nested entities."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -18,7 +18,10 @@ _READERS: dict[str, Callable[[Element], Waveform]] = {
 
 
 def waveform(file: Path, stretch: Stretch = WHOLE) -> Waveform:
-    """Read an XML document in any of the three formats. Raises `RecordError`, or any error of the parser."""
+    """Read the complete XML document of HL7 aECG, GE MUSE or Philips, whatever the stretch.
+
+    Raises `RecordError`, or any error of the XML parser.
+    """
     from defusedxml.ElementTree import fromstring  # noqa: PLC0415 — optional
 
     refuse_large(file)

@@ -30,7 +30,7 @@ class Cinc2021:
     """Reader of all WFDB headers that don't belong to another reader."""
 
     def records(self, root: Path, headers: Iterable[Path]) -> Iterator[Candidate]:
-        """Yield a record for each header below `root`."""
+        """Yield a candidate for each of the headers, which lie below `root`."""
         for header in headers:
             yield Candidate(root, header, collection(header, root), self)
 
@@ -46,10 +46,11 @@ def is_header(name: str) -> bool:
 
 
 def collection(header: Path, root: Path) -> str:
-    """Return the name of a header's collection.
+    """Return the name of the collection to which a header belongs.
 
-    If no folder in the path has the name of a known collection, this is the name of the folder below
-    `root`.
+    This is the innermost folder in its path with the name of a known collection, such as `georgia`. Without
+    such a folder, file names of the joint database show Chapman-Shaoxing or Ningbo. All other headers get the
+    name of the folder directly below `root`.
     """
     source, folder = _folder(header.parent, root)
     number = None if source else _JS.fullmatch(header.stem)

@@ -18,7 +18,7 @@ LIST = "record_list.csv"
 
 @dataclass(frozen=True)
 class MimicIvEcg:
-    """Reader of the records in `record_list.csv`. Unlisted records below `files/` can't be read."""
+    """Reader of the records in `record_list.csv`. Other records below `files/` can't be read."""
 
     source = "mimic-iv-ecg"
     marks = (LIST,)
@@ -28,9 +28,10 @@ class MimicIvEcg:
         return {"subject_id", "path"} <= columns(folder / LIST)
 
     def candidates(self, root: Path) -> Iterator[Candidate]:
-        """Find the listed records on disk, and unlisted records below `files/`.
+        """Find the records in `record_list.csv` that are on disk.
 
-        Raises the same errors as `tables.rows`.
+        Headers below `files/` that aren't in the list become unusable candidates. Raises the same errors as
+        `tables.rows`.
         """
         listed = [
             Candidate(root, file, self.source, self, row["subject_id"])

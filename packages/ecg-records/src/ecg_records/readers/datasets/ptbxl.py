@@ -31,12 +31,13 @@ RECORDS = ("records500", "records100")
 
 @dataclass(frozen=True)
 class Entry:
-    """Row of the database.
+    """Row of `ptbxl_database.csv`.
 
     Attributes:
-        scp: SCP-ECG statements of the record, each with its likelihood in percent, or 0 if it isn't stated.
-        file: Recording at 500 Hz.
-        slow_file: Recording at 100 Hz, or "".
+        scp: SCP-ECG statements of the record, each with its likelihood in percent. A likelihood of 0 means
+            unknown.
+        file: Path of the recording at 500 Hz in the release, without ending.
+        slow_file: Path of the recording at 100 Hz, or "".
     """
 
     ecg_id: int
@@ -54,7 +55,7 @@ class Entry:
 
 @dataclass(frozen=True)
 class Statement:
-    """Row of the table of statements.
+    """Row of `scp_statements.csv`, the table of statements.
 
     Attributes:
         name: Abbreviation of the statement.
@@ -74,10 +75,11 @@ class Statement:
 
 @dataclass(frozen=True)
 class PtbXl:
-    """Reader of the records in the database. `Candidate.key` is an `Entry`.
+    """Reader of the records in `ptbxl_database.csv`. `Candidate.key` is an `Entry`.
 
     Attributes:
-        rate: Preferred copy of the recordings, 500 or 100 Hz.
+        rate: Sampling rate of the copy to read, 500 or 100 Hz. The other copy is read if this copy is
+            missing.
     """
 
     rate: int = FS
@@ -89,9 +91,9 @@ class PtbXl:
         return is_root(folder)
 
     def candidates(self, root: Path) -> Iterator[Candidate]:
-        """Find the entries on disk, and headers that the database doesn't list.
+        """Find the records in `ptbxl_database.csv` that are on disk.
 
-        Raises the same errors as `database`.
+        Headers that aren't in the table become unusable candidates. Raises the same errors as `database`.
         """
         listed: list[Candidate] = []
         for entry in entries(root, self.rate):
@@ -122,16 +124,19 @@ def is_root(folder: Path) -> bool:
 
 
 def database(root: Path) -> list[Entry]:
-    """Return all rows of the database, sorted by ecg_id, including records that aren't on disk.
+    """Return all rows of `ptbxl_database.csv`, sorted by ecg_id, including records that aren't on disk.
 
-    Raises `CorpusError` if the database is missing or doesn't belong to PTB-XL.
+    Raises `CorpusError` if the table is missing or doesn't belong to PTB-XL.
     """
     table = rows(root / DATABASE, "ecg_id", "scp_codes", "strat_fold", "filename_hr")
     return sorted((_entry(row, root) for row in table), key=lambda row: row.ecg_id)
 
 
 def entries(root: Path, rate: int = FS) -> list[Entry]:
-    """Return the rows with a header on disk, sorted by ecg_id. Raises the same errors as `database`."""
+    """Return the rows of `ptbxl_database.csv` whose header is on disk, sorted by ecg_id.
+
+    Raises the same errors as `database`.
+    """
     return [row for row in database(root) if is_regular(header_of(root, row, rate))]
 
 
@@ -221,9 +226,10 @@ _NO_VALUES = (ValueError, TypeError, AttributeError, OverflowError, SyntaxError,
 
 
 def patients_by_identity(roots: Iterable[Path]) -> dict[str, str | None]:
-    """Return the patient of each record by `identity`, such as `ptbxl/00034`.
+    """Return the patient of each record in PTB-XL releases, by the public name of the record.
 
-    Records that aren't on disk are included.
+    A public name is a result of `identity`, such as `ptbxl/00034`. Records that aren't on disk are included.
+    Folders that aren't PTB-XL releases are skipped.
     """
     rows = [row for root in roots if is_root(root) for row in database(root)]
     return {f"ptbxl/{row.ecg_id:05d}": patient_of(PTBXL, row.patient) for row in rows}
