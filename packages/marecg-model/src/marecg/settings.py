@@ -26,21 +26,21 @@ SECTIONS = {
 
 
 def paper(default: Any = PydanticUndefined, section: str = "", **limits: Any) -> Any:
-    """Declare a value from the paper.
+    """Declare a field of `Settings` whose default is stated in the paper.
 
     Args:
-        default: Value.
-        section: Section that states the value: a heading, or § and a label of `SECTIONS`.
+        default: The default.
+        section: Section of the paper that states it: a heading, or § and a label of `SECTIONS`.
         **limits: Limits of the value, as for `pydantic.Field`.
     """
     return Field(default, json_schema_extra={"source": f"paper, {_with_headings(section)}"}, **limits)
 
 
 def chosen(default: Any, why: str, **limits: Any) -> Any:
-    """Declare a value that the paper doesn't state.
+    """Declare a field of `Settings` whose default isn't stated in the paper.
 
     Args:
-        default: Value.
+        default: The default.
         why: Reason for the choice.
         **limits: Limits of the value, as for `pydantic.Field`.
     """

@@ -25,7 +25,7 @@ from marecg.evaluate.tasks.task import Task
 from marecg.model.mar_ecg import MarEcg
 
 TrialCache = dict[tuple[str, str, str, Request], list[Trial]]
-"""Finished trials of earlier probes, by the hashes of features, recordings and task, and by the request."""
+"""Finished trials of earlier probes, by the hashes of features, recordings and task, and the request."""
 
 
 def evaluate(
@@ -41,9 +41,9 @@ def evaluate(
 ) -> Report:
     """Probe an encoder on a task, together with a random encoder, hand-crafted features and zero-shot.
 
-    Zero-shot scores come from the encoder's prototypes, without labelled records. Without a run, the report
-    is about the first of `features`. The report and all predictions are written to
-    `out/probe`.
+    Zero-shot scores come from the encoder's vectors of the graph's concepts, without labelled records of the
+    task (docs/evaluation/zeroshot.md). If `run` is None, the report is about the first file in `features`.
+    The report and all predictions are written to `out/probe`.
 
     Args:
         run: a run folder, whose `model/` is probed, or another name as for `MarEcg.from_pretrained`.
@@ -52,8 +52,8 @@ def evaluate(
         request: options of the probe; the defaults if None.
         features: files with features of other models, by name; see `features.read_features`.
         out: folder of the report; the run folder if None. A model outside a run folder needs `out`.
-        features_in: folder in which features are stored; `out/features` if None.
-        progress: shows progress.
+        features_in: folder in which features are stored; the folder `features` next to `probe` if None.
+        progress: function that opens a progress display: `shown` or `silent` of `marecg.base.progress`.
         cache: trials of earlier calls, which are not run again. New trials are added.
 
     Raises:

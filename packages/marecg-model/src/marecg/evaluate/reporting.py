@@ -1,4 +1,4 @@
-"""Load the model under test, check for leaked test records, and write the report of a probe.
+"""Load the model under test, check for test records that were in its training (leaks), and write the report.
 
 A rotation is a choice of folds for training, validation and test. h_rhythm is the encoder's pooled vector of
 a record. Its effective rank is the number of directions in which records differ. With a rank near 1, the
@@ -102,11 +102,11 @@ def leak(run: Path, *rotations: Task) -> Leak | None:
     """Return the validation and test records that a run was pretrained on, or None if they are unknown.
 
     If the run started from weights without a list of training records, the run's list is incomplete. If no
-    test record is in an incomplete list, the result is None.
+    validation or test record is in an incomplete list, the result is None.
 
     Bit-identical copies of a signal are found under any name. Rescaled copies are not found; `marecg audit`
-    finds them. A copy in the corpus may have no patient id, for example the Challenges' copies of PTB-XL. In
-    this case, the patient of the original record is used.
+    finds them. A copy in the corpus may have no patient id, for example a record of PTB-XL from the CinC
+    Challenges. In this case, the patient of the original record is used.
     """
     trained = trained_on.read(run)
     if trained is None:
@@ -158,7 +158,7 @@ class Judged:
         widths: number of features of each method.
         unreadable: reason of each unreadable record, by id.
         trials: trials of each method.
-        rank: effective rank of h_rhythm; None if features are tested.
+        rank: effective rank of the encoder's record vectors (`rank_of`); None for a file of features.
     """
 
     task: Task
@@ -242,8 +242,8 @@ def keep_report(home: Path, under_test: ModelUnderTest, request: Request, judged
 def rank_of(features_of: Mapping[str, FeatureTable], task: Task) -> float | None:
     """Return the effective rank of the encoder's record vectors, over at most `RANKED` records.
 
-    The record vector is h_rhythm, the pooled output of the encoder. If no loss has trained the pool, it is
-    the mean of the output.
+    The record vector is h_rhythm or, if no loss has trained the pool, the mean of the encoder's output. The
+    result is None if `features_of`, the features of each row, has no row of an encoder.
     """
     features = features_of.get(MEAN_H, features_of.get(ENCODER))
     if features is None:

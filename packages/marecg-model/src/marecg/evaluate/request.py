@@ -26,12 +26,12 @@ FRACTIONS = (0.01, 0.1, 1.0)
 
 
 def baseline_named(name: str) -> Baseline:
-    """Return a baseline by name or `FILE.py:NAME`. Raises `UsageError` if it is unknown."""
+    """Return a baseline by its name, or as `FILE.py:NAME`. Raises `UsageError` if it is unknown."""
     return plugin(name, BASELINES, Callable, "baseline")  # type: ignore[arg-type]
 
 
 def protocol_named(name: str) -> Protocol:
-    """Return a protocol by name or `FILE.py:NAME`. Raises `UsageError` if it is unknown."""
+    """Return a protocol by its name, or as `FILE.py:NAME`. Raises `UsageError` if it is unknown."""
     return plugin(name, PROTOCOLS, Protocol, "protocol")
 
 
@@ -43,11 +43,11 @@ class Request:
         fractions: shares of the training part, each in (0, 1], in ascending order.
         seeds: number of random draws of each share below 1.
         protocol: rules of the probe.
-        splits: folder of MERL's split tables, from which labels and split are read; None for the task's own
-            labels and split.
+        splits: folder of MERL's split tables (`marecg.evaluate.tasks.label_tables`), from which labels and
+            split are read; None for the task's own labels and split.
         baselines: baselines that are evaluated in addition to the hand-crafted features.
         readout: readout of the run's encoder (`marecg.model.readout`) that other rows are compared with.
-            `concepts` is the beat readout together with the prototypes' score of each class. For all readouts
+            `concepts` is the beat readout together with the concept score of each class. For all readouts
             except `rhythm`, a row with the same readout of a random encoder is added.
         folds: folds of the dataset for training, selection and test. With several entries (rotations), test
             records are pooled. If empty, the published folds are used.

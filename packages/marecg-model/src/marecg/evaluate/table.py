@@ -47,13 +47,13 @@ task_sha256     hash of the task; scores with the same hash can be compared
 leaked_records  number of val and test records that the encoder was pretrained on; missing if unknown
 records         number of training records of each of the `seeds` draws
 dimension       number of features
-versus          difference from the report's reference on the same test records, with its interval
+versus          difference from the report's reference row on the same test records, with its interval
 h_rank          smallest effective rank of the encoder's vectors of records (h_rhythm) over the tasks
 auprc           mean of the classes' average precisions in percent
 f_max           `metrics.f_max` in percent
 """
 VERSUS = ["versus", "versus_low", "versus_high"]
-"""Columns with the difference from a report's reference. They can't be compared between reports."""
+"""Columns with the difference from a report's reference row. They can't be compared between reports."""
 ROW = ["source", "group", "method"]
 """Columns that identify a row of a printed table."""
 FIGURES = ["macro_auc", "sd", "low", "high", "test_records", "task_sha256", "leaked_records"]

@@ -51,7 +51,7 @@ def svg(axes: Axes, label: str) -> Markup:
 
 
 def curve(step_L: ArrayLike, value_L: ArrayLike, name: str) -> Markup:
-    """Draw a column of metrics.csv against the step."""
+    """Draw values, for example a loss from metrics.csv, against the training step. `name` is the title."""
     step, mean, least, most = _binned(np.asarray(step_L, np.float64), np.asarray(value_L, np.float64))
     with canvas(3, 1.7) as axes:
         axes.fill_between(step, least, most, color=ACCENT, alpha=0.2, linewidth=0)
@@ -128,12 +128,19 @@ def legend(axes: Axes) -> None:
 
 
 def square(axes: Axes, x: str, y: str) -> None:
-    """Let both axes run from 0 to 1, and label them."""
+    """Let both axes run from 0 to 1, and label them with `x` and `y`."""
     axes.set(xlabel=x, ylabel=y, xlim=(-0.01, 1.01), ylim=(-0.01, 1.01), aspect="equal")
 
 
 def points(x_M2: ArrayLike, names: Sequence[str], colour_of: Mapping[str, str], label: str) -> Markup:
-    """Draw records as points without axes, coloured by their names."""
+    """Draw records as points on a map without axes, for example coloured by family.
+
+    Args:
+        x_M2: position of each record.
+        names: name of the group of each record.
+        colour_of: colour of each group.
+        label: text for screen readers.
+    """
     x_M2, labels = np.asarray(x_M2, np.float64), np.array(names)
     with canvas(5, 4) as axes:
         for name, colour in colour_of.items():

@@ -108,9 +108,15 @@ def _sections(
 
 
 def calls_of(frame: pd.DataFrame, cut_of: Mapping[str, float], *, exclusive: bool) -> pd.DataFrame:
-    """Return the called classes of each test record, with a column per class.
+    """Return whether each class is called for each test record, with a column per class.
 
-    If classes are `exclusive`, a single class is called.
+    A class is called if its probability reaches its threshold. If classes are `exclusive`, the class with the
+    highest probability is called instead.
+
+    Args:
+        frame: predictions on the test records, with a column `p CLASS` per class.
+        cut_of: threshold of each class.
+        exclusive: whether a record has exactly one class.
     """
     p_MK = frame[[f"p {name}" for name in cut_of]].to_numpy(np.float64)
     called_MK = called_classes(p_MK, np.array([*cut_of.values()]), several=not exclusive)
@@ -122,7 +128,7 @@ def heads_and_rows(
 ) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
     """Return the heads and rows of a table of scores, with a row per class and group.
 
-    With `at_prevalence`, there is another column, for which a terminal is too narrow.
+    With `at_prevalence`, the last column is the positive predictive value (PPV) at the expected prevalence.
     """
     rows = [
         (

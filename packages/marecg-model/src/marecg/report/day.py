@@ -30,7 +30,7 @@ from marecg.report.tracing import SECONDS, strip
 from marecg.use.predict import concepts, step_vectors
 
 LONG = 600.0
-"""Minimum duration, in seconds, of a recording with these sections. Other sections show its beginning."""
+"""Minimum duration, in seconds, of a recording with these sections."""
 MINUTE, HOUR = 60, 60
 """Seconds per minute, and minutes per hour."""
 SMOOTH = 5
@@ -40,9 +40,9 @@ SMOOTH = 5
 def day_sections(
     model: MarEcg, record: str | Path, ontology: Ontology, say: Texts, layout: Layout | None = None
 ) -> Iterator[Section]:
-    """Yield the sections of a long recording, or nothing for a short recording.
+    """Yield the sections of a long recording, or nothing for a recording shorter than `LONG`.
 
-    Raises the errors of `find_one`.
+    Raises the errors of `ecg_records.readers.inputs.find_one`, for example if the file isn't a record.
     """
     candidate = find_one(record, layout)
     begin = candidate.read(seconds=SECONDS)

@@ -103,7 +103,7 @@ def _count_cores() -> None:
 def cosines_to(
     model: MarEcg, corpus: Corpus, rows: NDArray[np.int64], rhythm_D: NDArray[np.float32]
 ) -> list[tuple[int, float]]:
-    """Return corpus rows with the cosine between their h_rhythm and a vector, in descending order."""
+    """Return each row with the cosine between its record's h_rhythm and `rhythm_D`, largest cosine first."""
     rhythm_BD = embed(model, corpus.signals(rows), fs=corpus.config.fs).rhythm
     lengths_B = np.linalg.norm(rhythm_BD, axis=1) * np.linalg.norm(rhythm_D)
     cosine_B = rhythm_BD @ rhythm_D / np.maximum(lengths_B, 1e-12)

@@ -74,7 +74,11 @@ def _in_points(value: float, sign: str = "") -> str:
 
 
 class Verdict(StrEnum):
-    """Verdicts on an encoder, compared with simple measurements, from best to worst."""
+    """Possible verdicts on an encoder by its probes, from best to worst.
+
+    An encoder is `better`, `even` or `worse` in comparison with the best other method of the report, such as
+    hand-crafted measurements.
+    """
 
     better = "better"
     even = "even"
@@ -84,7 +88,7 @@ class Verdict(StrEnum):
 
 
 class Trust(NamedTuple):
-    """Verdict on an encoder by a task.
+    """Verdict on an encoder, and the task on which it is based.
 
     Attributes:
         verdict: the verdict.

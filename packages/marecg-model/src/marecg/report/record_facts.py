@@ -23,7 +23,7 @@ INFANT = 2
 """Age in years below which an age is written in months or days."""
 
 RATES_APART, PAUSE_MS = 0.15, 2000
-"""Minimum for a remark: relative difference between mean and median rate, or duration of an RR interval."""
+"""Minimum relative difference between mean and median rate, and duration of a pause, for a remark."""
 
 
 def recording_facts(shown: Shown, say: Texts) -> dict[str, str]:

@@ -148,7 +148,7 @@ def training(run: Path, measures: Mapping[str, str], concepts: int) -> list[Sect
 
     Args:
         run: folder of the run.
-        measures: meaning of each loss.
+        measures: description of each loss, by its column in metrics.csv.
         concepts: number of concepts in the graph.
     """
     losses = _columns(run / "metrics.csv")
@@ -163,10 +163,10 @@ def training(run: Path, measures: Mapping[str, str], concepts: int) -> list[Sect
 
 
 def prototypes(model: MarEcg, sigma: float) -> Section:
-    """Return a section that compares the prototypes' cosines with exp(−D/σ) (eq. gscl-target).
+    """Return a section that compares the prototypes' cosines with exp(−D/σ) (the paper's eq. gscl-target).
 
-    exp(−D/σ) is the closeness of two concepts at distance D in the graph. The prototypes are the vectors of
-    the concepts, and training should place close concepts at similar vectors.
+    The prototypes are the model's vectors of the concepts. exp(−D/σ) is the closeness of two concepts at
+    distance D in the graph, where σ is `sigma`. Close concepts should have similar vectors after training.
     """
     order = list(model.ontology.by_family)
     names = [model.ontology.nodes[index].abbr for index in order]

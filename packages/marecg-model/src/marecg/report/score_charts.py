@@ -1,6 +1,8 @@
 """Draw test scores: ROC, precision by recall, reliability, confusion.
 
-The charts show the logits of a probe, or a classifier's table of predictions.
+The charts show the logits of a probe, or a classifier's table of predictions. This table has a row per test
+record, and for each class its label, logit and probability (`label AF`, `logit AF`, `p AF`). A call is a
+class that the classifier assigns to a record.
 
 Shapes: M test records, K classes, S seeds, F families, N bins.
 """
@@ -39,7 +41,7 @@ def method_rocs(predictions: Predictions, share: float) -> Markup:
 
 
 def class_rocs(predictions: Predictions, share: float) -> Markup:
-    """Draw an ROC curve for each of the most frequent classes, for the method that the probe is about."""
+    """Draw an ROC curve for each of the most frequent classes, by the scores of the reference method."""
     rotations = _rocs(predictions, (predictions.reference, share))
     support = dict(zip(predictions.classes, predictions.y_MK.sum(axis=0, dtype=int), strict=True))
     frequent = sorted({name for of in rotations for name in of}, key=lambda name: (-support[name], name))
@@ -50,10 +52,10 @@ def class_rocs(predictions: Predictions, share: float) -> Markup:
 
 
 def confusions(predictions: Predictions, share: float, task: str, ontology: Ontology) -> Iterator[Markup]:
-    """Draw a confusion matrix of families, and a matrix of classes: true class against likeliest class.
+    """Draw a confusion matrix of families, and a matrix of classes: true class against predicted class.
 
-    A record may have several true classes. If its likeliest class is among them, it counts as right for all
-    of them. Classes are sorted by family.
+    The predicted class has the largest logit. A record may have several true classes. If the predicted class
+    is among them, the record counts as correct for all of them. Classes are sorted by family.
     """
     family_of = _families(predictions.classes, task, ontology)
     present_K = np.asarray(predictions.y_MK.any(axis=0))
@@ -120,7 +122,12 @@ def _chart(curves: Mapping[str, NDArray[np.float64]], title: str) -> Markup:
 
 
 def roc(frame: pd.DataFrame, calls: pd.DataFrame) -> Markup:
-    """Draw sensitivity against 1 − specificity for each class, with a dot at the calls in `calls`."""
+    """Draw the ROC curve of each class, with a dot for the classifier's calls.
+
+    Args:
+        frame: the classifier's table of predictions.
+        calls: whether each class is called for each record, from `classifier.calls_of`.
+    """
     with canvas(4, 4.4) as axes:
         axes.plot([0, 1], [0, 1], color="0.6", lw=0.8)
         for name in calls:
@@ -135,7 +142,7 @@ def roc(frame: pd.DataFrame, calls: pd.DataFrame) -> Markup:
 
 
 def precision_recall(frame: pd.DataFrame, calls: pd.DataFrame) -> Markup:
-    """Draw precision against recall for each class, with a dot at the calls in `calls`."""
+    """Draw precision against recall for each class, with a dot for the calls. See `roc` for the arguments."""
     with canvas(4, 4.4) as axes:
         for name in calls:
             y_M, p_M = _labelled(frame, name)
@@ -167,7 +174,7 @@ def reliability_chart(frame: pd.DataFrame, name: str) -> Markup:
 
 
 def confusion(frame: pd.DataFrame, calls: pd.DataFrame) -> Markup:
-    """Draw a confusion matrix: the shares of a class's records called as each class, or as no class."""
+    """Draw a confusion matrix: the share of each class's records for which each class, or none, is called."""
     names = list(calls)
     called = np.column_stack([calls, ~calls.any(axis=1)])
     share = np.stack([called[frame[f"label {name}"] == 1].mean(axis=0) for name in names])

@@ -1,4 +1,4 @@
-"""Write SVG as text. Colours are attributes of its elements, so a picture can be used outside its page.
+"""Write SVG as text. Elements have their colours as attributes, so a picture can be used outside its page.
 
 Lines and words use `currentColor`, the colour of the surrounding text: dark on light, light on dark.
 
@@ -43,7 +43,7 @@ def words(text: str, x: float, y: float, size: float, **attributes: object) -> s
 
 
 def polyline(x_L: ArrayLike, y_L: ArrayLike) -> str:
-    """Return the path data of a line in steps of 1 / `UNITS`.
+    """Return a line as data of an SVG path. Coordinates are rounded to 1 / `UNITS`.
 
     The line is broken at values that aren't finite. Rounding errors don't accumulate, because points are
     rounded before their differences are taken.

@@ -191,7 +191,18 @@ def lines(
     width: float = THIN,
     height: float = math.inf,
 ) -> str:
-    """Draw the strips of a record with the names of their leads. Waves are clipped at the paper's edges."""
+    """Draw the strips of a record with the names of their leads. Waves are clipped at the paper's edges.
+
+    Args:
+        x_CL: leads in mV.
+        fs: sampling rate in Hz.
+        leads: names of the rows of `x_CL`.
+        strips: parts of leads, and their positions.
+        gain: mm per mV, for all leads or for each group of leads.
+        labelled: whether to write the names of the leads.
+        width: width of the lines in mm.
+        height: height of the paper in mm.
+    """
     gains = gain if isinstance(gain, Gains) else Gains(gain, gain)
     step = max(1, int(fs / FINEST))
     row_of = {name.lower(): row for row, name in enumerate(leads)}

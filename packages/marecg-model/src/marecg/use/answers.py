@@ -1,9 +1,9 @@
 """Answer with findings, with families of findings, or not at all, depending on the certainty.
 
 q is a record's shares over the concepts, as `marecg.predict` returns them. A share isn't a probability.
-`marecg.use.fit_answers` calibrates shares on coded records. A leaf's share becomes the probability that a
-record has this finding. A family's total share becomes the probability that a record has any finding of the
-family (docs/answers.md).
+`marecg.use.fit_answers` calibrates shares on coded records. The share of a leaf (a finding of the graph)
+becomes the probability that a record has this finding. A family's total share becomes the probability that a
+record has any finding of the family (docs/answers.md).
 
 Shapes: B records, M labelled records, N concepts.
 """
@@ -36,7 +36,7 @@ RISK = 0.1
 
 
 class Answer(NamedTuple):
-    """Concept that a record probably has, and its probability.
+    """Concept that a record probably has, by its number in the graph, and its probability.
 
     The concept is a finding, or the root of a family if the finding is uncertain.
     """
@@ -46,12 +46,14 @@ class Answer(NamedTuple):
 
 
 class Answers(Settings):
-    """Fitted answers of a model. A concept without a calibration is never an answer.
+    """Calibrations that turn a model's shares into probabilities, by which answers are selected.
+
+    A concept without a calibration is never an answer.
 
     Attributes:
         weights: hash of the model's weights.
         records: number of records that the calibrations were fitted on.
-        of: calibrations of leaves and families, by abbreviation.
+        of: calibrations of leaves and families, by the concept's abbreviation.
     """
 
     weights: str
@@ -67,9 +69,10 @@ class Answers(Settings):
         return p_BN
 
     def read_labels(self, path: Path) -> pd.DataFrame:
-        """Read labels for `recalibrated`: a CSV as for `labels_by_name`, with a column per concept.
+        """Read a CSV of labels for `recalibrated`: a row per record and a column per concept.
 
-        Raises `InputError` if the table is unusable, or has a concept without a calibration.
+        A label is 0, 1 or empty (unknown). Raises `InputError` if the table is unusable, or has a concept
+        without a calibration.
         """
         table = labels_by_name(path)
         if unknown := [name for name in table if name not in self.of]:
@@ -96,7 +99,7 @@ class Answers(Settings):
             q_BN: shares of the records over the concepts, from `marecg.predict`.
             names_B: names of each record, any of which may be in the table of labels.
             table: labels from `read_labels`.
-            labels: file of the labels, for messages.
+            labels: file of the labels, which error messages name.
 
         Raises:
             InputError: the table names none of the records, or a record twice.
@@ -127,8 +130,8 @@ class Answers(Settings):
     def select(self, onto: Ontology, q_BN: NDArray[np.floating], risk: float = RISK) -> list[list[Answer]]:
         """Return each record's answers with a probability of at least 1 − `risk`, the most probable first.
 
-        A family gives at most one answer: its likeliest leaf if the leaf's probability is high enough, or
-        else the family itself if the family's probability is high enough.
+        A family has at most one answer: its most probable leaf if the leaf's probability is high enough, or
+        else the root of the family if the family's probability is high enough.
         """
         p_BN = np.nan_to_num(self.probabilities(onto, q_BN), nan=-1.0)
         answers: list[list[Answer]] = [[] for _ in p_BN]
@@ -143,14 +146,17 @@ class Answers(Settings):
 
 
 def marked(onto: Ontology, y_BN: NDArray[np.uint8]) -> NDArray[np.bool_]:
-    """Return whether each record has each concept, bool [B, N]. Concepts are leaves and roots of families."""
+    """Return whether each record has each concept, bool [B, N]. A root is True if any leaf of its family is.
+
+    `y_BN` has the leaves of each record, 0 or 1.
+    """
     is_BN = y_BN > 0
     is_BN[:, list(onto.roots)] = is_BN @ np.equal.outer(onto.families, onto.roots)
     return is_BN
 
 
 def logits(onto: Ontology, q_BN: NDArray[np.floating]) -> NDArray[np.float64]:
-    """Return the logit of each concept's share, [B, N]. The share of a root is the total of its family."""
+    """Return the logit of each concept's share, [B, N]. The share of a root is the sum over its family."""
     member_NN = np.eye(len(onto))
     member_NN[list(onto.roots)] = np.equal.outer(onto.roots, onto.families)
     share_BN = np.clip(q_BN.astype(float) @ member_NN.T, 1e-9, 1 - 1e-9)

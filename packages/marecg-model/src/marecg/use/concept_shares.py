@@ -26,7 +26,7 @@ class ConceptShares:
 
     Attributes:
         probabilities: the shares, float32 [B, N].
-        id2label: label of each concept, by number.
+        id2label: label of each concept, by the number of its column.
         concepts: abbreviations of the concepts, in the order of the columns.
 
     Example:

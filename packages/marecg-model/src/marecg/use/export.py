@@ -51,7 +51,8 @@ class Comparison(NamedTuple):
     Attributes:
         records: number of compared records.
         difference: largest difference of features, or of a classifier's probabilities.
-        changed: number of records for which the file and the classifier call different classes.
+        changed: number of records for which the file and the classifier assign different classes; 0 for an
+            encoder.
     """
 
     records: int
@@ -67,7 +68,7 @@ class Export:
         path: the file.
         difference: largest difference from the model on random records (`Comparison.difference`).
         records: number of random records.
-        about: metadata of the file.
+        about: metadata of the file, for example the sampling rate and the names of the leads.
         real: comparison on the records passed to `export`; None without records.
     """
 
@@ -83,8 +84,8 @@ def export(run: str | Path, to: Target, out: str | Path, records: Iterable[Recor
 
     Args:
         run: a model as for `MarEcg.from_pretrained`, or a folder written by `EcgClassifier.save`.
-        to: file format.
-        out: file to write. It ends in `.onnx`, or in `.pt2` for a program of torch.export.
+        to: file format: `onnx`, or `torch` for a program of torch.export.
+        out: file to write. Its suffix is `.onnx` or, for `torch`, `.pt2`.
         records: recordings on which a classifier's file is compared, in addition to random records.
 
     Raises:
@@ -193,7 +194,10 @@ def _torch(
 
 
 WRITERS = {"onnx": _onnx, "torch": _torch}
-"""Writer of each file format. It returns a function that runs the file, and the opset for the metadata."""
+"""Function that writes a file, for each format.
+
+It returns a function that runs the file, and the version of the ONNX operators (opset) for the metadata.
+"""
 
 
 def _metadata(model: MarEcg) -> dict[str, str]:

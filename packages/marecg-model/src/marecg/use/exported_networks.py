@@ -1,7 +1,7 @@
 """Networks for exported files: an encoder of windows, or a classifier of whole records.
 
 The classifier's network cuts the same windows as `marecg.model.windows.tta_windows`, averages their logits,
-calibrates the averages and calls classes. So it returns the same probabilities as
+calibrates the averages and calls (assigns) classes. So it returns the same probabilities as
 `EcgClassifier.predict_recordings`.
 
 Shapes: B records, C leads, L samples, T patches, D width, K classes, N knots of a calibration, U windows of
@@ -70,11 +70,11 @@ class ExportedEncoder(nn.Module):
         return max(float((a - b).abs().max()) for a, b in zip(expected, results, strict=True))
 
     def about(self) -> dict[str, str]:
-        """Return metadata of the file that isn't metadata of the encoder."""
+        """Return metadata to add to the encoder's metadata. An encoder's file needs none."""
         return {}
 
     def example(self) -> tuple[Inputs, tuple[dict[int, Any], ...]]:
-        """Return example inputs for tracing, and their free axes."""
+        """Return example inputs for tracing, and the axes of each input whose size may vary: the records."""
         context, records = self.model.config.context, Dim("records", min=1)
         inputs = (torch.zeros(2, len(LEADS), context), torch.full((2,), context), _no_absent_leads(2))
         return inputs, ({0: records}, {0: records}, {0: records})
@@ -125,7 +125,7 @@ class ExportedClassifier(ExportedEncoder):
         self.register_buffer("thresholds_K", torch.from_numpy(classifier.thresholds_))
 
     def forward(self, x: Tensor, n_valid: Tensor, absent: Tensor) -> Outputs:
-        """Return logits float32, probabilities float64 and calls bool, each [B, K].
+        """Return logits float32, probabilities float64, and whether each class is called, bool; all [B, K].
 
         Probabilities are float64, because a threshold may be exactly equal to a value of an isotonic curve.
         """
@@ -163,7 +163,9 @@ class ExportedClassifier(ExportedEncoder):
         return tuple(map(torch.from_numpy, (logits_BK, p_BK, classifier.calls(p_BK))))
 
     def error(self, expected: Outputs, results: Outputs) -> float:
-        """Return the largest error of the file's logits or probabilities; infinity if its calls are wrong.
+        """Return the largest error of the file's logits or probabilities.
+
+        The error is infinite if the classifier would call other classes at the file's probabilities.
 
         Logits are compared with `reference`. Probabilities are compared with the calibration of the file's
         own logits, because a steep calibration would magnify the rounding errors of logits.
@@ -185,7 +187,7 @@ class ExportedClassifier(ExportedEncoder):
         }
 
     def example(self) -> tuple[Inputs, tuple[dict[int, Any], ...]]:
-        """Return example inputs for tracing, and their free axes: records and samples."""
+        """Return example inputs for tracing, and the axes whose size may vary: records and samples."""
         config, records = self.model.config, Dim("records", min=1)
         length = 2 * config.context - config.patch
         n_valid = torch.tensor([length, config.context])

@@ -37,7 +37,7 @@ LEAST = 20
 """Minimum number of records with a concept, and of records without it, for fitting its calibration."""
 RISKS = (0.02, 0.05, 0.1, 0.15, 0.2, 0.3, 0.4)
 EASY = "Normal"
-"""Family that most records have. Answers in all other families are also evaluated separately."""
+"""Family that most records have. Answers outside this family are also evaluated separately."""
 
 
 def shares(model: MarEcg, folder: Path, out: Path) -> tuple[NDArray[np.float64], NDArray[np.uint8]]:
@@ -140,9 +140,14 @@ def curve_point(
 def drawing(
     answers: Answers, onto: Ontology, parts: dict[str, tuple[NDArray[np.float64], NDArray[np.uint8]]]
 ) -> str:
-    """Draw the share of wrong answers against the share of families found, as SVG, outside the family `EASY`.
+    """Return an SVG chart of the share of wrong answers against the share of families that are found.
 
-    Each corpus in `parts` is a line.
+    The family `EASY` is left out. A line has a point for each risk in `RISKS`.
+
+    Args:
+        answers: fitted answers.
+        onto: graph of the model.
+        parts: shares and leaves of the records of each line, by its name.
     """
     figure = Figure(figsize=(6, 4), layout="constrained")
     axes = figure.subplots()
@@ -180,7 +185,14 @@ def main(argv: Sequence[str] | None = None) -> None:
 def written(name: str, fit: Path, judge: Sequence[Path], out: Path) -> str:
     """Fit and evaluate a model's answers, write them to a folder, and return the evaluation as Markdown.
 
-    Raises `CorpusError` if a corpus has too few codes, or if `fit` and `judge` have a patient in common.
+    Args:
+        name: a run, a model folder, or the name of a model.
+        fit: prepared corpus to fit on.
+        judge: prepared corpora to evaluate on.
+        out: folder for the answers, their evaluation, and the predictions for all corpora.
+
+    Raises:
+        CorpusError: a corpus has too few codes, or `fit` and `judge` have a patient in common.
     """
     model = MarEcg.from_pretrained(name)
     patients = _patients(fit)

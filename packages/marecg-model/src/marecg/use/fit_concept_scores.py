@@ -2,9 +2,10 @@
 
     python -m marecg.use.fit_concept_scores MODEL --data CORPUS [--without SOURCE]
 
-A concept score is the mean of two scores of a concept, from the prototypes and from a ridge regression on the
-beat readout (`marecg.model.readout`). The command writes concept_scores.safetensors into the folder of the
-model's weights, and updates the model card.
+A concept score is the mean of two scores of a concept. One is from the prototypes, which are the model's
+vectors of the concepts. The other is from a ridge regression on the beat readout (`marecg.model.readout`).
+The command writes concept_scores.safetensors into the folder of the model's weights, and updates the model
+card.
 
 Shapes: M corpus records, T records that the scores are fitted on, F features, N concepts, V beat readout.
 """
@@ -32,13 +33,13 @@ from marecg.use.answers import marked
 ALPHAS = np.logspace(0, 6, 13)
 """Candidates for the penalty of ridge regression."""
 LEAST, LARGEST = 20, 5000
-"""Minimum and maximum number of records to fit on. From more records, the maximum is drawn at random."""
+"""Minimum and maximum number of records to fit on. If there are more, some are drawn at random."""
 BATCH = 64
 Floats = NDArray[np.float64]
 
 
 def fitted(model: MarEcg, corpus: Corpus, rows: NDArray[np.int64]) -> ConceptScores:
-    """Fit the concept scores of a model on the codes of rows of a corpus."""
+    """Fit the concept scores of a model on the codes of some records, given by their row in the corpus."""
     config, y_TN = model.config, marked(model.ontology, corpus.y[rows])
 
     # beat readout
@@ -101,7 +102,14 @@ def teaching_rows(model: MarEcg, folder: Path, corpus: Corpus, without: Collecti
     """Return the rows of a corpus to fit on: coded records that the model was trained on.
 
     Records are left out if their source is in `without`, or if the model was trained without the codes of
-    their source. If the model has no list of its training records, all other coded rows are used.
+    their source. If the model has no list of its training records, all other coded rows are used. From more
+    than `LARGEST` rows, `LARGEST` rows are drawn at random.
+
+    Args:
+        model: the model.
+        folder: folder of the model's weights.
+        corpus: prepared corpus that the model was trained on.
+        without: names of sources.
 
     Raises:
         CorpusError: If fewer than `LEAST` records remain.
@@ -131,7 +139,8 @@ def write_concept_scores(name: str | Path, data: Path, without: Collection[str] 
 
     Raises:
         CorpusError: If the corpus has too few coded records that the model was trained on.
-        UsageError: If the model was trained without GSCL or without codes.
+        UsageError: If the model has no prototypes, because it was trained without codes or without the
+            objective GSCL.
     """
     folder = folder_of(name)
     model, corpus = MarEcg.from_pretrained(folder), Corpus.open(data)

@@ -1,8 +1,8 @@
 """Predict the concepts of records with a trained encoder, without a probe.
 
-q is a record's shares over the concepts of the graph (eq. gscl-pred). They add up to 1, and a larger share
-means that the record is more similar to the concept. `predict_table` returns q for many records. h_rhythm is
-the encoder's vector of a record, from which q is computed.
+q is a record's shares over the concepts of the graph (the paper's eq. gscl-pred). They add up to 1, and a
+larger share means that the record is more similar to the concept. `predict_table` returns q for many records.
+h_rhythm is the encoder's vector of a record, from which q is computed. A leaf is a finding of the graph.
 
 Shapes: B records, K leads or classes, L samples, D width, N concepts, T steps through a record.
 """
@@ -51,8 +51,8 @@ class Neighbour:
 
     Attributes:
         index, abbr, label: the neighbour.
-        relation: type of the edge.
-        share: the neighbour's share of q.
+        relation: type of the edge between the concept and the neighbour.
+        share: the record's share q of the neighbour.
     """
 
     index: int
@@ -64,12 +64,12 @@ class Neighbour:
 
 @dataclass(frozen=True)
 class Prediction:
-    """Predicted concept of a record, with its share of q and its graph neighbours.
+    """Predicted concept of a record, with its share q and its graph neighbours.
 
     Attributes:
         index, abbr, label: the concept.
-        share: its share of q.
-        neighbours: its neighbours in the graph, by descending share.
+        share: the record's share q of the concept.
+        neighbours: neighbours of the concept in the graph, by descending share.
         support: number of training records with the concept; None for a family, or if it is unknown.
         by_family: share of the leaf's family, for a leaf that no training record had. It ranks records better
             than the leaf's own share. None for other concepts.
@@ -101,13 +101,14 @@ def predict(
         model: a model, a run, a model folder, the name of an installed model, or owner/name on the hub.
         signals: [B, K, L] in mV.
         fs: sampling rate in Hz. It must be given.
-        leads: names of the K leads, in any order and in upper or lower case.
+        leads: names of the K leads, in the order of `signals` and in upper or lower case.
         batch_size: windows per forward pass.
-        device: as for `embed`.
+        device: device on which the model runs, for example `cuda`. If None, a model stays on its device, and
+            a loaded model uses a GPU if there is one.
 
     Raises:
-        UsageError: as for `embed`, or if the model was trained without GSCL or without labels.
-        CheckpointError: as for `embed`.
+        UsageError: as for `embed`, or if the model was trained without codes or without the objective GSCL.
+        CheckpointError: the model can't be loaded, or its output isn't finite.
 
     Example:
         >>> q_BN = predict("marecg-small", x_BKL, fs=500, leads=["I", "II", "V1"])  # doctest: +SKIP
@@ -122,7 +123,7 @@ def concepts(model: MarEcg, rhythm_BD: NDArray[np.float32]) -> NDArray[np.float3
     """Return q of records from their h_rhythm, [B, N].
 
     Raises:
-        UsageError: the model was trained without GSCL or without labels.
+        UsageError: the model was trained without codes or without the objective GSCL.
         CheckpointError: q isn't finite.
     """
     with torch.no_grad():
@@ -138,7 +139,7 @@ def concepts(model: MarEcg, rhythm_BD: NDArray[np.float32]) -> NDArray[np.float3
 def step_vectors(
     model: MarEcg, record: str | Path, step: float, seconds: float, layout: Layout | None = None
 ) -> tuple[list[float], NDArray[np.float32]]:
-    """Embed a part of a long record every `step` seconds.
+    """Embed parts of a long record, of which one begins every `step` seconds.
 
     Unreadable parts are left out, and a warning names the first of them. Raises `InputError` if no part can
     be read.
@@ -148,7 +149,7 @@ def step_vectors(
         record: file of the record.
         step: seconds between the starts of two parts.
         seconds: duration of a part.
-        layout: layout of the file, if it isn't an ECG format.
+        layout: sampling rate, leads and units, if the file is a plain array.
 
     Returns:
         Starts of the parts in seconds, and their h_rhythm [T, D].
@@ -167,7 +168,10 @@ def step_vectors(
 
 
 def reader_of(run: str | Path) -> MarEcg | EcgClassifier:
-    """Load a model or a classifier for prediction. Raises `CheckpointError` if it can't be loaded."""
+    """Load a classifier from its folder, or any other model on the best device.
+
+    Raises `CheckpointError` if it can't be loaded.
+    """
     if is_classifier(run):
         return EcgClassifier.load(run)
     model = MarEcg.from_pretrained(run).to(best_device())
@@ -180,9 +184,9 @@ def reader_of(run: str | Path) -> MarEcg | EcgClassifier:
 def answers_and_risk(
     run: str | Path, reader: MarEcg | EcgClassifier, risk: float | None = None, labels: Path | None = None
 ) -> tuple[Answers | None, float]:
-    """Return a model's fitted answers, or None if it has none, and the risk or its default.
+    """Return a model's fitted answers (None without any), and `risk` or, if it is None, its default.
 
-    Raises `UsageError` if a risk or labels are given, but the model has no fitted answers.
+    Raises `UsageError` if `risk` or `labels` is given, but the model has no fitted answers.
     """
     answers = None if isinstance(reader, EcgClassifier) else answers_of(run, reader)
     if answers is None and (risk is not None or labels is not None):
@@ -212,15 +216,22 @@ def predict_table(
     - A column per concept or class. A class called `start` gets the column `p start`, and so on.
     - `InfMI by family`, and so on: for each leaf without training records, the share of its family.
     - `called`: for a classifier, the called classes.
-    - `told`: with `answers`, the findings and families that can be reported at the risk. With `labels` of
-      some of the records, the answers are first adapted to them (`Answers.recalibrated`).
+    - `told`: with `answers`, the findings and families that can be reported at the risk.
+
+    Args:
+        reader: model or classifier, from `reader_of`.
+        records: records to read.
+        answers: fitted answers of the model; None to leave out the column `told`.
+        risk: share of answers that may be wrong.
+        labels: CSV of labels of some of the records, to which the answers are first adapted
+            (`Answers.recalibrated`).
 
     Returns:
         The table, and the outcome of reading the records. An unreadable record has no row.
 
     Raises:
         InputError: every record is unreadable, or the labels are unusable.
-        UsageError: the model was trained without GSCL or without labels.
+        UsageError: the model was trained without codes or without the objective GSCL.
     """
     classifier = reader if isinstance(reader, EcgClassifier) else None
     model = reader.encoder if isinstance(reader, EcgClassifier) else reader
@@ -278,6 +289,13 @@ def predict_into(
 ) -> Embedded:
     """Write `predict_table` to a `.csv` or `.parquet` file, and return the outcome of reading the records.
 
+    Args:
+        run: a model or classifier, as for `reader_of`.
+        records: records to read.
+        out: file to write.
+        risk: share of answers that may be wrong; None for the default.
+        labels: CSV of labels, as for `predict_table`.
+
     Raises:
         UsageError: the file has another suffix or is an input; or as for `predict_table`.
         InputError: every record is unreadable, or the labels are unusable.
@@ -299,7 +317,7 @@ def predict_into(
 
 
 def nearest(model: MarEcg, q_N: NDArray[np.floating], top: int) -> list[Prediction]:
-    """Return the `top` concepts with the largest shares, and their graph neighbours."""
+    """Return the `top` concepts with the largest shares in a record's q, with their graph neighbours."""
     return [_prediction(model, q_N, index) for index in np.argsort(-q_N, kind="stable")[:top].tolist()]
 
 

@@ -1,7 +1,7 @@
 """Frozen encoder as a step of a scikit-learn pipeline.
 
-The encoder's readouts are explained in `marecg.model.readout`. The shortest is h_rhythm, the pooled vector of
-a record.
+A readout is a set of features that are computed from the encoder's output (`marecg.model.readout`). The
+shortest is h_rhythm, the pooled vector of a record.
 
 Shapes: B records, K leads, L samples, D width, W wide readout, V wide and beat readout.
 """
@@ -24,10 +24,10 @@ from marecg.model.readout import Readout, readout_width
 from marecg.model.windows import required_rate
 
 ONE_RECORD_S = 5
-"""Duration in seconds that decides whether a 2-D array with a row per lead is a single record.
+"""Duration in seconds by which a single record, passed by mistake as a 2-D array [K, L], is detected.
 
-Each row of a 2-D array should be a whole record, with its leads concatenated. The array is a single record,
-passed by mistake, if a row lasts at least this long as a single lead, but less per lead as a whole record.
+Each row of a 2-D array should be a whole record: K leads, one after the other. A 2-D array with K rows is
+refused if a row is at least this long as a single lead, but shorter per lead as a record of K leads.
 """
 
 
@@ -41,7 +41,8 @@ class EcgEmbedder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
         leads: names of the records' K leads, in their order.
         batch_size: windows per forward pass.
         readout: `rhythm` for h_rhythm [B, D], `wide` for the wide readout [B, W], which begins with h_rhythm,
-            `beats` for the wide and the beat readout [B, V], and `full` for all features.
+            `beats` for the wide and the beat readout [B, V], and `full` for all features, which include
+            measurements such as intervals.
 
     Attributes:
         n_features_in_: K for records [B, K, L], K·L for flattened records [B, K·L].
@@ -89,7 +90,7 @@ class EcgEmbedder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
         return self
 
     def transform(self, X: ArrayLike) -> NDArray[np.float32]:
-        """Return the readout of each record: [B, D], [B, W], [B, V], or longer. Raises the errors of `embed`.
+        """Return the readout of each record, float32 with a row per record. Raises the errors of `embed`.
 
         Args:
             X: signals in mV, in the same shape as for `fit`.

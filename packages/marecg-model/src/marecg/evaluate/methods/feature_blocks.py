@@ -42,7 +42,7 @@ def write_block(folder: Path, key: str, block: Block) -> None:
 
 
 def read_block(folder: Path, key: str, records: int) -> Block | None:
-    """Read the block with a key, or return None if there is no usable file."""
+    """Read the block with a key. Return None if there is no usable file with `records` recordings."""
     file = _file(folder, key)
     if not file.is_file():
         return None

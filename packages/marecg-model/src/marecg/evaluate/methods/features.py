@@ -44,19 +44,19 @@ def extract(
     progress: Progress = shown,
     files: Mapping[str, Path] | None = None,
 ) -> dict[str, FeatureTable]:
-    """Return the features of several methods and files, by name.
+    """Return the features of all rows of the report, by the row's name.
 
-    Computed features are stored in `folder` in blocks, and reused by the next call for the same method and
-    data. So an interrupted call can be continued. A recording is read once, or twice if only some methods can
-    run in other processes.
+    A method has one or several rows, and a file has one row. Computed features are stored in `folder` in
+    blocks, and reused by the next call for the same method and data. So an interrupted call can be continued.
+    A recording is read once, or twice if only some methods can run in other processes.
 
     Args:
         recordings: recordings of the task.
         methods: methods that compute features.
         folder: folder for stored features.
-        progress: shows progress.
-        files: files of features, by name. They are read first, so that a wrong file is reported before the
-            long computation.
+        progress: function that opens a progress display: `shown` or `silent` of `marecg.base.progress`.
+        files: files of features, by the name of the row. They are read first, so that a wrong file is
+            reported before the long computation.
     """
     read = {name: read_features(path, recordings) for name, path in (files or {}).items()}
     tables = {method: _Table(recordings, method, folder) for method in methods}
@@ -176,7 +176,7 @@ def finite(x_CL: NDArray[np.float32]) -> NDArray[np.float32]:
 
 
 def features_sha256(path: Path) -> str:
-    """Return the hash of a file or folder of features, or "" if it can't be read."""
+    """Return the SHA-256 of a file, or of a folder's files, or "" if it can't be read."""
     try:
         if path.is_dir():
             parts = "".join(features_sha256(part) for part in sorted(path.iterdir()))
@@ -189,8 +189,8 @@ def features_sha256(path: Path) -> str:
 def read_features(path: Path, recordings: Recordings) -> FeatureTable:
     """Read features from a file, and match them with recordings by name.
 
-    A recording that isn't in the file counts as unreadable. From an output of `marecg embed`, the
-    vectors of the option `--readout` are read or, if the option wasn't used, h_rhythm.
+    A recording that isn't in the file counts as unreadable. From an output of `marecg embed`, the vectors of
+    its option `--readout` are read. If the option wasn't used, the record embeddings (`rhythm`) are read.
 
     Raises:
         InputError: the file is damaged, its arrays have different lengths, values aren't finite, or all ids

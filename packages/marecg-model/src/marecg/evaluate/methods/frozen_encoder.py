@@ -130,7 +130,10 @@ def concept_scores_of(model: MarEcg, readout: Reading) -> ConceptScores | None:
 
 
 def read_alike(model: MarEcg, readout: Reading, reader: Reader | None = None) -> tuple[Method, Method]:
-    """Return an encoder and its random control as methods, with the same readout or the same reader."""
+    """Return an encoder and its random control as methods, with the same readout.
+
+    If `reader` isn't None, it makes both methods, and `readout` is ignored.
+    """
     if reader is None:
         return encoder(model, readout), random_control(model, readout)
     return reader(ENCODER, model), reader(RANDOM, _blank(model))
@@ -142,9 +145,10 @@ def _blank(model: MarEcg) -> MarEcg:
 
 
 def random_control(model: MarEcg, readout: Reading = "rhythm") -> Method:
-    """Return an untrained encoder of the model's shape as a method, with the same readout.
+    """Return an untrained encoder of the model's shape as a method.
 
-    An untrained encoder has no concepts. So `concepts` is replaced by the beat readout.
+    Its rows are h_rhythm and `readout`. An untrained encoder has no concepts. So the readout `concepts` is
+    replaced by the beat readout.
     """
     config, readout = model.config, "beats" if readout == "concepts" else readout
     row_of = {"wide": Row(), "beats": _by_beats(config, "beats"), "full": _by_views(config)}
@@ -204,7 +208,10 @@ def _frozen(name: str, model: MarEcg, rows: Mapping[str, Row], reading: Reading)
 
 
 def stays_frozen(name: str, model: MarEcg) -> tuple[str, Callable[[], None]]:
-    """Return a hash of a model's weights, and a check that raises `CheckpointError` if they have changed."""
+    """Return a hash of a model's weights, and a check that raises `CheckpointError` if they have changed.
+
+    `name` is what the error message calls the model.
+    """
     before = weights_sha256(model)
 
     def verify() -> None:
@@ -247,17 +254,17 @@ def zero_shot(
 
     Args:
         model: the encoder.
-        x_MF: features of the records.
+        x_MF: readout of each record.
         task: task with the concepts of each class.
         onto: ontology of the model.
-        readout: readout of the features. With `beats` or `full`, the model's `concept_scores` are used if it
-            has any. Otherwise, only the prototypes are used.
+        readout: name of the readout in `x_MF`. With `beats` or `full`, the model's `concept_scores` are used
+            if it has any. Otherwise, only the prototypes are used.
         family: how to score a class whose leaves (findings of the graph) no training record had. If True,
             the score is the share of the leaves' family. If False, it is the share of the leaves, as in the
             row `encoder, beats + concepts`.
 
     Raises:
-        UsageError: the model has no prototypes, because it was trained without GSCL.
+        UsageError: the model has no prototypes, because it was trained without the objective GSCL.
     """
     began = time.perf_counter()
     log_q_MN = log_q(model, x_MF[:, columns_within(model.config, "rhythm", readout)])

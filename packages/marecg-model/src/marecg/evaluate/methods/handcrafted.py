@@ -13,7 +13,7 @@ from marecg.evaluate.methods.method import Method, Signals
 
 
 def handcrafted() -> Method:
-    """Return the baseline as a method. Its hash changes with `measured.VERSION`."""
+    """Return the baseline as a method. Its hash depends on `ecg_records.measurements.measured.VERSION`."""
     sha256 = hashlib.sha256(f"measured values, {measured.VERSION}".encode()).hexdigest()
     return Method("hand-crafted", sha256, _measured, apart=True)
 

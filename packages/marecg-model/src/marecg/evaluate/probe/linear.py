@@ -25,7 +25,7 @@ STRENGTHS = tuple(10.0**exponent for exponent in range(-5, 3))
 PATIENCE_STRENGTHS = 3
 """Number of strengths without improvement on val, after which the search stops."""
 COARSE, EXACT = 1e-5, 1e-8
-"""Tolerances: largest remaining gradient per record, during the search and for the chosen strength."""
+"""Largest gradient per record at which a fit stops: during the search, and for the chosen strength."""
 LONGEST = 5000
 """Maximum number of steps of a fit."""
 UNSEEN_LOGIT = -1e3
@@ -87,7 +87,7 @@ class Fitted:
     Attributes:
         chosen: value chosen on val, such as C.
         val_auc: macro AUC on val with this value.
-        untrained: numbers of the classes without positives or without negatives in train.
+        untrained: numbers of the classes that couldn't be fitted, for example because train has no positives.
         logits: function from features [M, F] to logits [M, K]. If a `protocol.Learn` made the classifier, the
             argument is the numbers of the records instead.
     """
@@ -114,12 +114,13 @@ def choose_logistic(train: Part, val: Part, strengths: tuple[float, ...] = STREN
     """Standardise on train, fit decreasing strengths, and keep the best macro AUC on validation.
 
     All classes use the same strength. If strengths are equally good, the strongest is kept. The search stops
-    `PATIENCE_STRENGTHS` strengths after the last improvement. Fits are coarse during the search. The chosen
-    fit is then made exact.
+    `PATIENCE_STRENGTHS` strengths after the last improvement. Fits are coarse during the search. The fit at
+    the chosen strength is then repeated with a small tolerance.
 
-    With class-wise features, fits with and without them are compared in the same way. A class without
-    positives or without negatives in train can't be fitted. If its class-wise feature varies, its logit is
-    the standardised feature, shifted as if half a record in M + 1 had the class.
+    With class-wise features, the best fit with them and the best fit without them are compared on validation.
+
+    A class without positives or without negatives in train can't be fitted. Its logit is `UNSEEN_LOGIT`. But
+    if its class-wise feature varies, the logit is the standardised feature minus log(2M + 1).
 
     Raises:
         InputError: no class has both positives and negatives in val, so val can't choose.
@@ -176,8 +177,8 @@ def choose_logistic(train: Part, val: Part, strengths: tuple[float, ...] = STREN
 def choose_averaged(train: Part, val: Part, views: Sequence[tuple[slice, bool]]) -> Fitted:
     """Fit a logistic regression for each view, and average their logits after standardising them.
 
-    The logits of each view are standardised on validation. The average is rescaled to the mean and spread of
-    the views' logits. So a threshold has the same meaning for all classes. Rescaling doesn't change the
+    The logits of each view are standardised on validation. For each class, the average is rescaled to the
+    mean and spread of the views' logits, so that classes can be compared. Rescaling doesn't change the
     ranking of records within a class. A view with constant logits for a class is ignored for this class.
     `chosen` and `untrained` come from the first view. Raises the errors of `choose_logistic`.
 

@@ -31,7 +31,7 @@ DECAY_EPOCH = 40
 """Number of epochs after which the learning rate is divided by ten."""
 SAMPLES = 5000
 SAMPLES_KEPT = {"cpsc2018": 2500}
-"""Number of samples that are kept of each recording, by dataset. For other datasets, it is `SAMPLES`."""
+"""Number of samples that are kept of each recording, by dataset. Of other datasets, `SAMPLES` are kept."""
 
 NOTES = (
     "labels are read by name; MERL's code reads them by position, which mislabels three classes of sub",
@@ -57,7 +57,7 @@ class LinearHead(nn.Linear):
 
 
 def draw(y_MK: NDArray[np.uint8], fraction: float, seed: int) -> NDArray[np.int64]:
-    """Draw ⌊fraction · M⌋ records, but at least one, at random over all labels. Return their numbers."""
+    """Draw ⌊fraction · M⌋ records, but at least one, regardless of labels. Return their numbers."""
     records = np.arange(len(y_MK))
     if fraction == 1:
         return records

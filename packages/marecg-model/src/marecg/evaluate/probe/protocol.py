@@ -58,10 +58,10 @@ class Protocol:
         name: name for `marecg probe --protocol`.
         normalisation: description of how signals and features are scaled; see `results.Report`.
         policy: description of the classes that the macro AUC averages over.
-        draw: function that draws a share of the training part.
+        draw: function that draws a share of the training records (`Draw`).
         choose: function that fits the classifier on features.
         notes: differences from the published code that the protocol follows.
-        view: function that prepares the recordings for a method.
+        view: function that prepares the recordings before a method reads them, for example cuts and scales.
         seed: seed, if each share is drawn only once; None if each share is drawn with all requested seeds.
         own_classifiers: whether a method may use its own classifier, for example a baseline's network.
         unseen_logit: logit of a class without examples in the drawn records; None if the classifier's logit

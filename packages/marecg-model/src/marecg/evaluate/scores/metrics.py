@@ -36,7 +36,7 @@ Rotations = NDArray[np.int64] | None
 
 
 def rotated(rotation_M: Rotations) -> list[Any]:
-    """Return the record numbers of each rotation."""
+    """Return the records of each rotation as indices of an array. For None, all records are one rotation."""
     if rotation_M is None:
         return [slice(None)]
     return [np.flatnonzero(rotation_M == number) for number in range(int(rotation_M.max()) + 1)]
@@ -151,7 +151,7 @@ def resampled_macro_auc(
 def weighted_macro_auc(y_MK: NDArray[np.uint8], logits_SMK: Floats, weight_RM: Floats) -> Floats:
     """Return the macro AUC, averaged over seeds, for each of R sets of positive weights of the records: [R].
 
-    With the same weights, tasks with the same records can be resampled together.
+    If tasks have the same records, the same weights resample all of them together.
     """
     classes = np.flatnonzero(scorable(y_MK))
     if not len(classes):

@@ -148,13 +148,13 @@ def compare(
 
 
 class Difference(NamedTuple):
-    """Differences of two runs on a task.
+    """Difference of two runs on a task.
 
     Attributes:
         task: name of the task.
         other: run that the first run is compared with.
         by_fraction: difference of the macro AUCs for each fraction.
-        scarce: classes with few positives or negatives in test, with the number of these.
+        scarce: classes with few positives or few negatives in test, from `scarce`.
     """
 
     task: str

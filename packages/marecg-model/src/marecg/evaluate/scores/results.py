@@ -22,7 +22,7 @@ class Spread(Frozen):
 
 
 class Range(Frozen):
-    """Interval of a score (95 %, bootstrap of the test records)."""
+    """95 % interval of a score, from resamples of the test records."""
 
     low: Share
     high: Share
@@ -92,7 +92,8 @@ class Counts(Frozen):
     """Numbers of a task's records, and the records that couldn't be used.
 
     Attributes:
-        train, val, test: numbers of records in each part of the split.
+        train, val, test: numbers of records in each part of the split. With rotations of the folds, `test` is
+            the total, and `train` and `val` are means over rotations.
         unlabelled: number of records without a class, which are left out.
         missing: names of labelled records that are not on disk.
         unreadable: reasons why records couldn't be read, by the name of the record.
@@ -133,8 +134,8 @@ class Report(Frozen):
         model: folder of the model, or file of features.
         concepts_sha256: hash of the model's concept scores; empty if only its prototypes are used.
         leak: leaked records; None if the encoder's training records are unknown.
-        rank: effective rank of h_rhythm, the number of directions in which the task's records differ; None if
-            features are tested.
+        rank: effective rank of the encoder's record vectors, which is the number of directions in which the
+            task's records differ. The smallest over rotations. None for a file of features.
         request: options of the probe (`Request.as_json`).
         remarks: remarks needed to interpret the encoder's rows.
         rotations: number of rotations of the folds. Test records are pooled, and scores are averaged.

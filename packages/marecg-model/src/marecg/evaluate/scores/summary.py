@@ -2,7 +2,8 @@
 
 A cell has the scores of a method at a share of the training records. A trial is a single fit, on a random
 draw of such a share. The rows of an encoder differ in the readout (`marecg.model.readout`) of its patch
-vectors H. h_rhythm is the readout that the encoder's own pool computes.
+vectors H. h_rhythm is the readout that the encoder's own pool computes. A concept score ranks records by
+their similarity to a concept of the graph (docs/evaluation/zeroshot.md).
 
 Shapes: M test records, K classes, S seeds, R resamples.
 """
@@ -36,11 +37,11 @@ ENCODER, WIDE, BEATS, MEAN_H = "encoder", "encoder, wide", "encoder, beats", "en
 The mean of H is only evaluated if the pool of h_rhythm is untrained.
 """
 FULL = "encoder, full"
-"""Row of the full readout. Three classifiers are averaged."""
+"""Row of the full readout. Its logits are the average of three classifiers."""
 CONCEPTS = f"{BEATS} + concepts"
-"""Row of the beat readout together with each class's score by the prototypes."""
+"""Row of the beat readout together with each class's concept score."""
 ZERO_SHOT = "zero-shot"
-"""Row of the scores by a run's prototypes, without a classifier."""
+"""Row of a run's concept scores, without a classifier that is trained on the task."""
 READ_AS = {"rhythm": ENCODER, "wide": WIDE, "beats": BEATS, "full": FULL, "concepts": CONCEPTS}
 """Name of the row for each value of `--readout`."""
 ENCODER_METHODS = (ENCODER, WIDE, BEATS, FULL, CONCEPTS, MEAN_H, ZERO_SHOT)

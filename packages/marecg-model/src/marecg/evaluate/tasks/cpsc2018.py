@@ -2,8 +2,8 @@
 
 The dataset is described in Liu et al. 2018, doi:10.1166/jmihi.2018.2442. The records A0001–A6877 are read as
 published by the organisers, or in the WFDB format of the CinC Challenges (folder `cpsc_2018`). The hidden
-test set was never published, so there is no official split. The split comes from MERL's tables or, without
-tables, from a hash of each record's name.
+test set was never published, so there is no official split. The split comes from MERL's tables
+(`marecg.evaluate.tasks.label_tables`) or, without tables, from a hash of each record's name.
 
 Shapes: M labelled records, K classes, C leads, L samples.
 """

@@ -60,8 +60,8 @@ def ptbxl_task(name: str, root: Path, splits: Path | None = None, folds: Folds =
     Args:
         name: name of the task; see `CLASS_OF`.
         root: folder of `ptbxl_database.csv`.
-        splits: folder of MERL's tables, from which labels and split are read. If None, labels follow
-            `scp_statements.csv`, and the split follows `folds`.
+        splits: folder of MERL's tables (`marecg.evaluate.tasks.label_tables`), from which labels and split
+            are read. If None, labels follow `scp_statements.csv`, and the split follows `folds`.
         folds: folds of each part.
 
     Raises:

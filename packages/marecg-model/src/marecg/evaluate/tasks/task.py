@@ -64,7 +64,7 @@ class Recordings:
 
 
 def rows_named(row_of: Mapping[str, int], names: Iterable[str]) -> list[int | None]:
-    """Return the row of each name, which may have the suffix of a file. None for an unknown name."""
+    """Return the row of each name in `row_of`, or None. A name may have the suffix of a file."""
     return [row_of.get(name, row_of.get(re.sub(ENDING, "", name))) for name in names]
 
 
@@ -214,7 +214,7 @@ def files_sha256(root: Path, files: Iterable[Path]) -> str:
 
 
 def split_of(record: str) -> str:
-    """Return the part of a record or patient. A hash of its name is its fold: 0–5 train, 6–7 val, 8–9 test.
+    """Return the part of a record or patient by a hash of its name: 60 % train, 20 % val, 20 % test.
 
     Example:
         >>> split_of("georgia/E00001")
@@ -278,7 +278,8 @@ class TaskDefinition:
         data: name of the dataset for `marecg probe --root DATA=PATH`. Tasks may share a dataset.
         build: function that builds the task from the dataset's folder. It raises `CorpusError` if the folder
             is missing or unreadable.
-        takes: optional keywords of `build`: `splits`, a folder of MERL's split tables, and `folds`.
+        takes: optional keywords of `build`: `splits`, a folder of MERL's split tables
+            (`marecg.evaluate.tasks.label_tables`), and `folds`, a `Folds`.
     """
 
     name: str
@@ -291,7 +292,8 @@ class TaskDefinition:
 
         Args:
             root: folder of the dataset.
-            splits: folder of MERL's split tables, which replace the task's own labels and split.
+            splits: folder of MERL's split tables (`marecg.evaluate.tasks.label_tables`), which replace the
+                task's own labels and split.
             folds: folds of each part, which replace the task's own split.
 
         Raises:
