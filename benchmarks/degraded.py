@@ -3,7 +3,8 @@
     python -m benchmarks.degraded PTB-XL [--features FOLDER]
 
 Linear probes are fitted on PTB-XL's folds 1–5 and chosen on fold 6. They are evaluated on folds 7–8, on the
-original records and on degraded copies. Prints macro AUC in percent.
+original records and on degraded copies. Prints macro AUC in percent. PTB-XL is the folder of the dataset.
+FOLDER keeps computed features for the next call.
 
 Shapes: C leads, K leads of a degraded record, L samples, V values of a readout.
 """

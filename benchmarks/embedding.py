@@ -117,7 +117,7 @@ def _windows(x_BCL: np.ndarray[tuple[int, ...], np.dtype[np.float32]], config: M
     return stacked([window for ecg in recordings for window in tta_windows(ecg, config)], config)
 
 
-FORWARD = "bare forward pass of the same windows"
+FORWARD = "only the forward passes of the same windows"
 ROWS = (
     Row(
         "embed-full",
@@ -137,24 +137,24 @@ ROWS = (
     ),
     Row(
         "embed-two",
-        "`embed` of `small`, two processes, records/s",
-        "two `embed`s of half the records each, at the same time",
+        "`embed` of `small` in two processes, records/s",
+        "two separate `embed` commands with half the records each",
         Reach("≥", 0.92),
         "1",
         two_processes,
     ),
     Row(
         "onnx-fp32",
-        "`small` by ONNX Runtime, windows/s",
-        "torch",
+        "`small` in ONNX Runtime, windows/s",
+        "`small` in torch",
         Reach("≥", 1),
         "",
         partial(onnx_beside_torch, False),
     ),
     Row(
         "onnx-int8",
-        "`small` by ONNX Runtime, dynamic int8, windows/s",
-        "torch",
+        "`small` in ONNX Runtime with dynamic int8, windows/s",
+        "`small` in torch",
         Reach("≥", 1),
         "",
         partial(onnx_beside_torch, True),

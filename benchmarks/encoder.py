@@ -134,16 +134,30 @@ def _product() -> Work:
 
 SHAPE = f"F.linear {RECORDS * len(LEADS) * ModelConfig().context_patches}×768×768, FLOP/s"
 ROWS = (  # rows that use more memory come last, because they slow down later rows
-    Row("encoder-forward", "encoder forward, fp32, FLOP/s", SHAPE, Reach("≥", 0.88), "1", forward),
+    Row("encoder-forward", "encoder, forward pass in fp32, FLOP/s", SHAPE, Reach("≥", 0.88), "1", forward),
     Row(
         "encoder-per-flop",
-        "encoder forward per FLOP",
-        "nn.TransformerEncoder, ViT-B/16",
+        "encoder, forward pass, FLOP/s",
+        "torch's nn.TransformerEncoder with ViT-B/16 blocks, FLOP/s",
         Reach("≥", 1.05),
         "~1.2",
         per_flop,
     ),
-    Row("encoder-both-ways", "encoder forward + backward, FLOP/s", SHAPE, Reach("≥", 0.88), "1", both_ways),
-    Row("flop-formula", "FLOP formula", "FlopCounter on plain products", Reach("=", 1.0), "1", formula),
-    Row("head-flops", "C3's auxiliary heads, FLOPs", "encoder FLOPs", Reach("≤", 0.02), "0", head_share),
+    Row(
+        "encoder-both-ways",
+        "encoder, forward and backward pass, FLOP/s",
+        SHAPE,
+        Reach("≥", 0.88),
+        "1",
+        both_ways,
+    ),
+    Row("flop-formula", "FLOPs by our formula", "FLOPs that torch counts", Reach("=", 1.0), "1", formula),
+    Row(
+        "head-flops",
+        "FLOPs of C3's auxiliary heads",
+        "FLOPs of the encoder",
+        Reach("≤", 0.02),
+        "0",
+        head_share,
+    ),
 )

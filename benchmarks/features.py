@@ -43,8 +43,8 @@ def beside_one_process(effort: Effort) -> list[float]:
 ROWS = (
     Row(
         "probe-features",
-        "a probe's features, a process per thread, records/s",
-        "one process that has the threads",
+        "features for a probe by one process per thread, records/s",
+        "one process with all threads",
         Reach("≥", 1.1),
         "",
         beside_one_process,

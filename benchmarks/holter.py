@@ -64,8 +64,8 @@ def _model() -> Path:
 
 
 def _row(command: str, *options: str) -> Row:
-    what = f"marecg {command}, a recording of 24 h: resident peak"
-    return Row(f"holter-{command}", what, "of 1 h", Reach("≤", 1.1), "1", partial(peaks, command, options))
+    what, against = f"peak memory of `{command}` of a 24-h recording", f"`{command}` of a 1-h recording"
+    return Row(f"holter-{command}", what, against, Reach("≤", 1.1), "1", partial(peaks, command, options))
 
 
 ROWS = (

@@ -58,8 +58,8 @@ def _run() -> Path:
 ROWS = (
     Row(
         "probe-minirocket",
-        "probe of `small` with MiniRocket",
-        "the same without",
+        "time of a probe of `small` with the baseline MiniRocket",
+        "time of the probe without it",
         Reach("≤", 1.6),
         "",
         beside_minirocket,

@@ -39,8 +39,8 @@ def _encoder(effort: Effort) -> Encoder:
     return Encoder(config.width, effort.depth, config.heads, config.mlp_ratio)
 
 
-LOOP, LIMIT = "loop over parameters", "memory bandwidth"
+LOOP, LIMIT = "loop over the parameters", "memory bandwidth"
 ROWS = (
-    Row("adamw", "AdamW, fused", LOOP, Reach("≥", 3), LIMIT, adamw),
-    Row("ema", "EMA, one lerp", LOOP, Reach("≥", 3), LIMIT, ema),
+    Row("adamw", "fused AdamW, speed", LOOP, Reach("≥", 3), LIMIT, adamw),
+    Row("ema", "EMA of all weights by one lerp, speed", LOOP, Reach("≥", 3), LIMIT, ema),
 )

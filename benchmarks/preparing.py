@@ -140,18 +140,25 @@ def bytes_on_disk(effort: Effort) -> list[float]:
 
 
 ROWS = (
-    Row("prepare", "prepare, one process", "wfdb + NeuroKit2 loop", Reach("≥", 2.5), "", one_process),
+    Row(
+        "prepare",
+        "`prepare` in one process, records/s",
+        "loop with wfdb and NeuroKit2, records/s",
+        Reach("≥", 2.5),
+        "",
+        one_process,
+    ),
     Row(
         "prepare-limit",
-        "prepare, one process, time",
-        "reading + resampling alone",
+        "`prepare` in one process, time",
+        "only reading and resampling",
         Reach("≤", 4),
         "1",
         over_reading,
     ),
     Row(
         "prepare-paper",
-        "prepare, 40,721 records, two processes, extrapolated",
+        "`prepare` of 40,721 records in two processes, extrapolated time",
         "60 s",
         Reach("≤", 1),
         "",
@@ -159,12 +166,19 @@ ROWS = (
     ),
     Row(
         "prepare-two",
-        "prepare, two processes, records/s",
-        "two prepares of half the records each, at the same time",
+        "`prepare` in two processes, records/s",
+        "two separate `prepare` commands with half the records each",
         Reach("≥", 0.92),
         "1",
         two_processes,
     ),
-    Row("prepare-long", "a 115-s record, time", "a 10-s record", Reach("≤", 1.1), "", long_records),
-    Row("bytes", "bytes per record", "raw int16", Reach("≤", 1.01), "1", bytes_on_disk),
+    Row(
+        "prepare-long",
+        "`prepare` of a 115-s record, time",
+        "`prepare` of a 10-s record",
+        Reach("≤", 1.1),
+        "",
+        long_records,
+    ),
+    Row("bytes", "bytes per prepared record", "raw int16 signals", Reach("≤", 1.01), "1", bytes_on_disk),
 )

@@ -141,10 +141,17 @@ def objective(
 
 ADAM = f"Adam, {EPOCHS} epochs, batch {BATCH}"
 ROWS = (
-    Row("probe", "probe, 5 tasks × 3 fractions, one strength", ADAM, Reach("≥", 5), "", one_strength),
+    Row(
+        "probe",
+        "probe of 5 tasks at 3 shares, one regularisation strength, speed",
+        ADAM,
+        Reach("≥", 5),
+        "",
+        one_strength,
+    ),
     Row(
         "probe-choice",
-        "probe with all its strengths",
+        "probe of 5 tasks at 3 shares with choice of the strength, speed",
         f"{ADAM}, one strength",
         Reach("≥", 1),
         "",

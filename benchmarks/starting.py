@@ -1,4 +1,4 @@
-"""Measure the start of commands, relative to importing the libraries that they need."""
+"""Measure the start of commands, relative to a minimal command or to the import of large libraries."""
 
 import os
 import resource
@@ -71,8 +71,8 @@ def cpu_seconds(command: Sequence[str]) -> float:
 
 def _help(name: str, tool: str) -> Row:
     command, baseline = (tool, "--help"), (HELP, "--help")
-    against = "the help page of a Typer command that does nothing"
-    return Row(name, f"{tool} --help", against, Reach("≤", 1.4), "1", partial(start, command, baseline))
+    what, against = f"CPU time of `{tool} --help`", "`--help` of a Typer command that does nothing"
+    return Row(name, what, against, Reach("≤", 1.4), "1", partial(start, command, baseline))
 
 
 CODE = "164889003"
@@ -81,7 +81,7 @@ ROWS = (
     _help("start-marecg", "marecg"),
     Row(
         "start-route",
-        f"ecgonto route {CODE}",
+        f"CPU time of `ecgonto route {CODE}`",
         "a Typer command that does nothing",
         Reach("≤", 1.3),
         "1",
@@ -89,16 +89,16 @@ ROWS = (
     ),
     Row(
         "import-train",
-        "import marecg.train.run",
-        "import torch, lightning",
+        "CPU time of `import marecg.train.run`",
+        "`import torch, lightning`",
         Reach("≤", 1.5),
         "1",
         partial(imported, "marecg.train.run", "torch, lightning"),
     ),
     Row(
         "first-step",
-        "marecg train, one step of `tiny`, model written",
-        "import torch, lightning",
+        "CPU time of `marecg train` for one step of `tiny`",
+        "`import torch, lightning`",
         Reach("≤", 2),
         "1",
         first_step,
