@@ -11,7 +11,9 @@ _FINDINGS = """\
 # Findings
 
 `ecgonto validate` checks these rules. The letter of an id is its severity: E for an error, W for a warning.
-Rules on a SNOMED CT release need `--release`."""
+Rules on a SNOMED CT release need `--release`. In the reasons, y is a record's 0/1 vector of findings and c\\*
+its primary finding. D holds the distances in the graph, A its adjacency, Â the normalised adjacency. π is the
+routing of codes."""
 _ERRATA = """\
 # Errata
 

@@ -241,7 +241,7 @@ def _disconnected(draft: Draft) -> Iterator[Breach]:
 @STRUCTURE.rule(
     "CCG-E012",
     "A subtype, manifestation or sibling belongs to the same family",
-    why="The closed form of D assumes that leaves of different families meet only through their roots.",
+    why="The paper's distances assume that leaves of different families meet only through their roots.",
     fix="Correct the family of a concept, or remove the relation",
 )
 def _cross_family(draft: Draft) -> Iterator[Breach]:

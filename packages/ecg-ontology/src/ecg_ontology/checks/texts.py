@@ -22,7 +22,7 @@ TEXTS: Chapter[Draft] = Chapter("Text variants")
 @TEXTS.rule(
     "CCG-E101",
     "Every concept has three text variants",
-    why="The concept-text head reads a fixed number of variants per concept.",
+    why="The alignment with texts (MPCT) reads a fixed number of variants per concept.",
     fix="Write exactly three different values of ccg:textVariant",
 )
 def _variant_count(draft: Draft) -> Iterator[Breach]:
@@ -38,7 +38,7 @@ def _variant_count(draft: Draft) -> Iterator[Breach]:
 @TEXTS.rule(
     "CCG-E102",
     "Concepts have different text variants",
-    why="If two concepts share a text, the text head learns to confuse them.",
+    why="If two concepts share a text, the encoder learns to confuse them.",
     fix="Reword a text variant",
 )
 def _shared_variant(draft: Draft) -> Iterator[Breach]:
