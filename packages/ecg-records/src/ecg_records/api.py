@@ -110,7 +110,7 @@ def scan(folder: str | Path, layout: Layout | None = None) -> Iterator[Scanned]:
 
 @np.errstate(under="ignore")  # tiny numbers become 0, even if the caller has set numpy to raise
 def measure(record: Record) -> Measured:
-    """Measure rate, intervals and axis on the record's median beat. The axis needs leads I and aVF."""
+    """Measure the heart rate, and intervals and axis on the median beat. The axis needs leads I and aVF."""
     found = intervals.measure(record.signals, record.fs, record.leads)
     values = {name: getattr(found, name) for name in ("rate", "pr", "qrs", "qt", "axis")}
     values["qtc"] = found.qtc()

@@ -53,7 +53,7 @@ def joined(parts: list[Bumps]) -> Bumps:
 def vectorcardiogram(bumps: Bumps, fs: float, n: int) -> Array:
     """Return the sum of the bumps, float64[3, n] in mV, sampled at `fs` from time 0.
 
-    A bump with its peak outside the window still adds its flank inside the window.
+    A bump with its peak outside these samples still adds its flank inside them.
     """
     reach = int(np.ceil(_REACH * max(bumps.left.max(), bumps.right.max()) * fs))
     middle = np.rint(bumps.centre * fs).astype(np.int64)

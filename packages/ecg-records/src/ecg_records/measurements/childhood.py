@@ -48,5 +48,5 @@ def limits_of(age: float, sex: str | None) -> dict[str, tuple[float, float]]:
 
 
 def qtc_at(age: float | None, measured: Measurements, formula: str) -> float | None:
-    """Return QTc by a formula, or None for a child with a heart rate above `FAST`."""
+    """Return `measured.qtc(formula)`, or None for a child with a heart rate above 100/min."""
     return None if is_child(age) and (measured.rate or 0) > FAST else measured.qtc(formula)

@@ -61,7 +61,10 @@ def refined(
 
 
 def energy(x_NL: NDArray[np.float64], fs: float, hertz: tuple[int, int] = BAND) -> NDArray[np.float64]:
-    """Return the moving average of the squared slope, without delay, in Pan and Tompkins' band by default."""
+    """Return the moving average of the squared slope in the band `hertz`, without delay.
+
+    The default is Pan and Tompkins' band.
+    """
     band_NL = zero_phase(x_NL, band(2, fs, hertz))
     slope_NL = np.empty_like(band_NL)  # twice the result of numpy.gradient, in half the time
     np.subtract(band_NL[:, 2:], band_NL[:, :-2], out=slope_NL[:, 1:-1])

@@ -150,7 +150,7 @@ def reasoned(error: Exception) -> tuple[str, str]:
 
 @contextmanager
 def reading(where: str | Path) -> Iterator[None]:
-    """Replace any error from reading an object store by an `InputError` with a remedy."""
+    """Replace any error of the `with` block, which reads the store `where`, by an `InputError`."""
     try:
         yield
     except Exception as error:  # each store raises its own errors
@@ -160,7 +160,7 @@ def reading(where: str | Path) -> Iterator[None]:
 
 @contextmanager
 def sending(where: str, advice: str = "") -> Iterator[None]:
-    """Replace any error from writing to an object store by an `OutputError`.
+    """Replace any error of the `with` block, which writes to the store `where`, by an `OutputError`.
 
     `advice` is appended to the remedy.
     """

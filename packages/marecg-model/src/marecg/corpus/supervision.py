@@ -54,7 +54,7 @@ class CorpusSupervision:
 
     Args:
         corpus: Prepared corpus.
-        ontology: Ontology of the soft targets.
+        ontology: Ontology of the soft targets, training targets with a share for each concept.
         model: Settings of the encoder, which determine the patches (short parts of the signal).
         soft: Settings of the soft targets.
         limits: Thresholds for rhythm statistics and for phases (positions of the patches in the beat).

@@ -49,7 +49,7 @@ Tree = dict[str, Any]
 
 
 def parsed(where: str) -> Tree:
-    """Parse an expression.
+    """Parse an SQL expression.
 
     Raises `UsageError` if the expression is invalid, or has a part that isn't in `PARTS` or `FUNCTIONS`.
     """

@@ -142,8 +142,8 @@ def _cluster(address: str) -> Iterator[None]:
 def begin(parent: int, below: str) -> None:
     """Set up a worker process.
 
-    Loaded objects are exempt from garbage collection. Otherwise, the garbage collection that loky runs once a
-    second would take a tenth of a second each time. The worker ends when its parent ends. A killed parent
+    Loaded objects are exempt from garbage collection. Otherwise, the garbage collection that joblib runs once
+    a second would take a tenth of a second each time. The worker ends when its parent ends. A killed parent
     can't notify its workers, so each worker watches the parent.
 
     Args:

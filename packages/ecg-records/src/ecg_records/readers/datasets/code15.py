@@ -43,7 +43,7 @@ CODES = {
 
 
 class Exam(NamedTuple):
-    """Row of the table of exams."""
+    """Row of `exams.csv`, the table of exams."""
 
     patient: str | None
     age: float | None
@@ -56,7 +56,7 @@ _UNKNOWN = Exam(None, None, None, ())
 
 @dataclass(frozen=True)
 class Code15:
-    """Reader of the tracings of all downloaded parts. `Candidate.key` is an exam's id and its row."""
+    """Reader of the tracings of all downloaded parts. `Candidate.key` is (exam id, `Exam` or None)."""
 
     source = SOURCE
     marks = (TABLE,)
@@ -68,7 +68,7 @@ class Code15:
     def candidates(self, root: Path) -> Iterator[Candidate]:
         """Find all tracings on disk. Raises the same errors as `tables.rows`.
 
-        A part that can't be read becomes an unusable record.
+        A part that can't be read becomes a single unusable candidate.
         """
         exams = _exams(root / TABLE)
         for file in sorted(root.rglob("exams_part*.hdf5")):

@@ -37,7 +37,7 @@ _LABELS = ("First_label", "Second_label", "Third_label")
 
 @dataclass(frozen=True)
 class Cpsc2018:
-    """Reader of the recordings in the table. `Candidate.key` holds the codes of a recording."""
+    """Reader of the recordings in `REFERENCE.csv`. `Candidate.key` holds the codes of a recording."""
 
     source = CPSC2018
     marks = (REFERENCE, "TrainingSet[1-3]")
@@ -49,7 +49,7 @@ class Cpsc2018:
     def candidates(self, root: Path) -> Iterator[Candidate]:
         """Find all recordings in the table. Raises the same errors as `tables.rows`.
 
-        A recording with invalid labels is unusable.
+        A recording with invalid labels becomes an unusable candidate.
         """
         files = {file.name: file for folder in _folders(root) for file in folder.glob("*.mat")}
         for row in rows(_table(root) or root / REFERENCE, "Recording", *_LABELS):
