@@ -109,7 +109,7 @@ def console() -> "Console":
 
 
 def turned(heads: Sequence[str], lines: Sequence[Sequence[str]]) -> tuple[Sequence[str], list[Sequence[str]]]:
-    """Return headings and lines of a table, transposed if it has few lines and exceeds the terminal."""
+    """Return headings and lines of a table, transposed if it has few lines and is wider than the terminal."""
     columns = list(zip(heads, *lines, strict=True))
     fits = sum(3 + max(map(len, column)) for column in columns) < console().width
     if fits or not 0 < len(lines) < len(heads) - 1:

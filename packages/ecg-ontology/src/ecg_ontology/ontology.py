@@ -1,5 +1,8 @@
 """Define the ontology: concepts and edges, routing of codes to concepts, and training targets of records.
 
+The targets of a record are the 0/1 vector y of its leaves (concepts of findings), its primary concept c* (one
+of these leaves), and its soft target, a distribution over all concepts around c*.
+
 NumPy, networkx and the checks are imported on first use, because routing a code doesn't need them.
 
 Shapes: B records, N concepts.
@@ -272,9 +275,10 @@ class Ontology(Vocabulary):
         The soft target of a record is centred on its primary concept.
 
         Args:
-            y: leaf multi-hot, [B, N].
-            rule: rule that selects c* from the active leaves: ``max-index`` (as in the paper) or
-                ``most-specific``.
+            y: result of `leaf_multi_hot`, [B, N].
+            rule: rule that selects c* from the leaves of the record. ``max-index`` selects the highest index,
+                as in the paper. ``most-specific`` selects the leaf with the longest path to more general
+                leaves, and normal sinus rhythm only if there is no other leaf.
 
         Raises:
             UsageError: the rule is unknown, or `y` isn't [B, N], has values other than 0 and 1, or has an
@@ -290,11 +294,12 @@ class Ontology(Vocabulary):
     ) -> "NDArray[np.float64]":
         """Return the clamped soft targets, float64[B, N].
 
-        A row is a distribution over all concepts that decreases with the distance to c*. Clamped means that
-        all active leaves get as much weight as c*. Rows sum to 1. Rows of records without a leaf are zero.
+        A row is a distribution over all concepts that decreases with the distance to the record's primary
+        concept c*. Clamped means that all leaves of the record get as much weight as c*. Rows sum to 1. Rows
+        of records without a leaf are zero.
 
         Args:
-            y: leaf multi-hot, [B, N].
+            y: result of `leaf_multi_hot`, [B, N].
             sigma: temperature, above 0. The mass of a concept falls by a factor of e for every `sigma` edges
                 of distance to c*.
             rule: rule that selects c*, see `primary`.

@@ -72,7 +72,7 @@ class Chapter(Generic[Subject]):
     def rule(
         self, rule_id: str, title: str, *, why: str, fix: str
     ) -> Callable[[Callable[[Subject], Iterator[Breach]]], Callable[[Subject], Iterator[Breach]]]:
-        """Add a `Rule` with these attributes to the chapter. The decorated function becomes its `find`."""
+        """Add a `Rule` with these attributes to the chapter. Its `find` is the decorated function."""
 
         def enter(find: Callable[[Subject], Iterator[Breach]]) -> Callable[[Subject], Iterator[Breach]]:
             self.rules.append(Rule(rule_id, title, why, fix, find))

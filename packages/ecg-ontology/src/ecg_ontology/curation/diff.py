@@ -115,7 +115,7 @@ def compare(
         new: the ontology after the change.
         corpus: records whose targets are also compared.
         sigma: temperature of the soft targets, see `Ontology.soft_targets`.
-        rule: rule that selects the primary concept c*.
+        rule: rule that selects the primary concept c*, see `Ontology.primary`.
 
     Example:
         >>> import ecg_ontology

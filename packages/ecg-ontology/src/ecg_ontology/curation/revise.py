@@ -115,7 +115,7 @@ def _refuse_lost_edit(
 
 
 def decision_of(cells: Mapping[str, str], place: str) -> Decision:
-    """Return the decision in a row of a sheet, given as cells by column.
+    """Return the decision in a row of a sheet. `cells` are the cells of the row, by column.
 
     Raises `InputError` with the location `place` if the decision isn't signed and dated, or is malformed.
     """

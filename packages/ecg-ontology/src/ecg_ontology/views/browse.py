@@ -54,9 +54,9 @@ _WORD = re.compile(r"\w+")
 def write_page(onto: Ontology, out: str | Path, language: str = "en") -> Path:
     """Write the page of an ontology to an .html file, and return its path.
 
-    The page contains the routes of both profiles, and initially shows the profile of `onto`. Labels are in
-    `language`, or in English if the translation is missing. Raises `UsageError` if the path exists and isn't
-    a browse page. Raises `OutputError` if the file can't be written.
+    The page contains the routes of the profiles ``paper`` and ``curated``, and initially shows the profile of
+    `onto`. Labels are in `language`, or in English if the translation is missing. Raises `UsageError` if the
+    path exists and isn't a browse page. Raises `OutputError` if the file can't be written.
     """
     refuse_unmarked(Path(out), MARK.encode())
     write_text(out, page_text(onto, language))

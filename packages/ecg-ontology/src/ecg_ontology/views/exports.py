@@ -42,7 +42,7 @@ def export(onto: Ontology, out: str | Path, language: str = "en") -> Path:
     ``.npz``              distances, adjacency, a_hat, abbr, root, and sha256 and iri as string arrays
     ``.json``             the bundle, which `ecg_ontology.load` reads
     ``.ttl .owl .nt``     the graph as canonical Turtle, RDF/XML, N-Triples
-    ``.sssom.tsv``        the rows that apply in the profile, as a single SSSOM table
+    ``.sssom.tsv``        the codes and concepts of the profile, as a single SSSOM table
     ``.fhir``, ``fhir``   a folder with this ending or name: FHIR R4 CodeSystem, ValueSets, ConceptMaps
     ``.html``             a page to search and read in a browser, without a network
     ``.svg .png .pdf``    a picture of the graph (extra ``draw``)
@@ -51,7 +51,7 @@ def export(onto: Ontology, out: str | Path, language: str = "en") -> Path:
     Only an earlier export of the same ontology is replaced.
 
     Args:
-        onto: ontology in the profile to write.
+        onto: ontology, loaded with the profile to write.
         out: path with a suffix from the table.
         language: language of the labels on the page. Missing translations are in English. The bundle and
             the graph contain all languages.

@@ -57,7 +57,7 @@ def search_concepts(onto: Ontology, words: str) -> tuple[Hit, ...]:
     reaches no leaf. The best hits come first: complete texts, then starts of words, then parts of words.
 
     Args:
-        onto: ontology in the profile that routes the codes.
+        onto: ontology, loaded with the profile that routes the codes.
         words: words or codes to search for, or parts of them.
 
     Example:
@@ -119,7 +119,7 @@ def find_concept(onto: Ontology, name: int | str) -> Concept:
     """Return the concept with this index, abbreviation, label, synonym, text variant or code.
 
     Args:
-        onto: ontology in the profile that routes the codes.
+        onto: ontology, loaded with the profile that routes the codes.
         name: index or text to look up.
 
     Raises:
