@@ -117,7 +117,7 @@ def _windows(x_BCL: np.ndarray[tuple[int, ...], np.dtype[np.float32]], config: M
     return stacked([window for ecg in recordings for window in tta_windows(ecg, config)], config)
 
 
-FORWARD = "only the forward passes of the same windows"
+FORWARD = "forward passes of the same windows"
 ROWS = (
     Row(
         "embed-full",

@@ -138,7 +138,7 @@ ROWS = (  # rows that use more memory come last, because they slow down later ro
     Row(
         "encoder-per-flop",
         "encoder, forward pass, FLOP/s",
-        "torch's nn.TransformerEncoder with ViT-B/16 blocks, FLOP/s",
+        "nn.TransformerEncoder with ViT-B/16 blocks, FLOP/s",
         Reach("≥", 1.05),
         "~1.2",
         per_flop,

@@ -60,7 +60,7 @@ ROWS = (
     Row(
         "loader",
         "our loader, records/s",
-        "DataLoader that reads one WFDB file per record, records/s",
+        "DataLoader of WFDB files, records/s",
         Reach("≥", 100),
         "copying memory",
         loader,

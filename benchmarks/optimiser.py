@@ -42,5 +42,5 @@ def _encoder(effort: Effort) -> Encoder:
 LOOP, LIMIT = "loop over the parameters", "memory bandwidth"
 ROWS = (
     Row("adamw", "fused AdamW, speed", LOOP, Reach("≥", 3), LIMIT, adamw),
-    Row("ema", "EMA of all weights by one lerp, speed", LOOP, Reach("≥", 3), LIMIT, ema),
+    Row("ema", "EMA in one operation, speed", LOOP, Reach("≥", 3), LIMIT, ema),
 )

@@ -151,7 +151,7 @@ ROWS = (
     ),
     Row(
         "probe-choice",
-        "probe of 5 tasks at 3 shares with choice of the strength, speed",
+        "probe with choice of the strength, speed",
         f"{ADAM}, one strength",
         Reach("≥", 1),
         "",

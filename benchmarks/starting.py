@@ -71,7 +71,7 @@ def cpu_seconds(command: Sequence[str]) -> float:
 
 def _help(name: str, tool: str) -> Row:
     command, baseline = (tool, "--help"), (HELP, "--help")
-    what, against = f"CPU time of `{tool} --help`", "`--help` of a Typer command that does nothing"
+    what, against = f"CPU time of `{tool} --help`", "`--help` of a minimal Typer command"
     return Row(name, what, against, Reach("≤", 1.4), "1", partial(start, command, baseline))
 
 
@@ -82,7 +82,7 @@ ROWS = (
     Row(
         "start-route",
         f"CPU time of `ecgonto route {CODE}`",
-        "a Typer command that does nothing",
+        "a minimal Typer command",
         Reach("≤", 1.3),
         "1",
         partial(start, ("ecgonto", "route", CODE), (PARSED, CODE)),

@@ -25,7 +25,7 @@ RECORDS = 2
 """Minimum number of records for which a view contrast has negatives."""
 REPEATS = 5
 """Number of timed steps. It is low because a step takes seconds."""
-LIMIT = "2.33: 7 encoder passes instead of 3"
+LIMIT = "2.33 (7 passes, not 3)"
 SMALL = by_name("small")
 TOKENS = SMALL.train.batch_size * SMALL.model.context_patches * len(LEADS)
 PRODUCTS = 200
