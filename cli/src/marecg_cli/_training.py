@@ -170,7 +170,7 @@ def flat(values: Values, prefix: str = "") -> Iterator[tuple[str, Any]]:
 
 
 def changes(values: Values, base: Values) -> dict[str, Any]:
-    """Return the values of a recipe that differ from a base recipe, by dotted key. Its name is left out."""
+    """Return the values of a recipe that differ from a base recipe, by dotted key. Names are left out."""
     base_by_key = dict(flat(base))
     return {
         key: value

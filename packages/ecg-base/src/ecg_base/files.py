@@ -30,11 +30,11 @@ _ADDRESS = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:(:[^/]*)?/[^/]")
 def replacing(target: str | Path, *, private: bool = False) -> Iterator[Path]:
     """Yield a temporary path that becomes `target` (a file or a folder) when the block succeeds.
 
-    The temporary path has the name of `target` and lies in a hidden folder next to `target`, which only its
-    owner can open. If the block fails, `target` is unchanged and the hidden folder is removed. After a power
-    cut, `target` is either the old or the new version, because data is synced to disk before the rename.
-    Replacing a folder takes two renames. If the process is killed between them, `remove_left_over` restores
-    the old folder.
+    The temporary path has the name of `target` and lies in a hidden folder next to `target`. Only its owner
+    can open this folder. If the block fails, `target` is unchanged and the hidden folder is removed. After a
+    power cut, `target` is either the old or the new version, because data is synced to disk before the
+    rename. Replacing a folder takes two renames. If the process is killed between the renames,
+    `remove_left_over` restores the old folder.
 
     Args:
         target: the file or folder to write.

@@ -189,7 +189,7 @@ def _without_moved(lock: Lock, draft: Draft) -> list[str]:
 
 
 def version_of(text: str) -> tuple[tuple[int, ...], bool, tuple[tuple[bool, int, str], ...]]:
-    """Return the sort key of a version: numbers, whether it is final, and the parts of the pre-release.
+    """Return the sort key of a version: numbers, whether the version is final, parts of the pre-release.
 
     The order follows section 11 of semver.org: 1.1.0-rc1 precedes 1.1.0, and the text after "+" is ignored.
     """

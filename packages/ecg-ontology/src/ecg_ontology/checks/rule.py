@@ -1,7 +1,7 @@
 """Define rules. A rule has an id, a severity, and a function that finds breaches in a subject.
 
 The subject is usually a draft, the unchecked content of an ontology's files. For rules about a SNOMED CT
-release, it is the ontology with the release.
+release, the subject is the ontology with the release.
 """
 
 from collections.abc import Callable, Iterator
@@ -72,7 +72,7 @@ class Chapter(Generic[Subject]):
     def rule(
         self, rule_id: str, title: str, *, why: str, fix: str
     ) -> Callable[[Callable[[Subject], Iterator[Breach]]], Callable[[Subject], Iterator[Breach]]]:
-        """Add a `Rule` with these attributes to the chapter. Its `find` is the decorated function."""
+        """Add a `Rule` with these attributes to the chapter. The decorated function yields its breaches."""
 
         def enter(find: Callable[[Subject], Iterator[Breach]]) -> Callable[[Subject], Iterator[Breach]]:
             self.rules.append(Rule(rule_id, title, why, fix, find))

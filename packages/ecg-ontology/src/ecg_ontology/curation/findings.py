@@ -102,7 +102,7 @@ def contradiction(onto: Ontology, label: str, reached: list[str], code: str = ""
 
     The label is compared with all labels in the ontology except the labels of the code itself. A label
     without a known finding contradicts nothing. If the code reaches only a family, a label contradicts it
-    only if its findings are all absent, past or requested.
+    only if all findings in the label are absent, past or requested.
 
     Args:
         onto: ontology with the names and labels to compare with.

@@ -22,7 +22,7 @@ DECISIONS = ("keep", "change", "remove", "add")
 def review_rows(draft: Draft, corpus: CorpusCodes | None = None) -> list[dict[str, str]]:
     """Return the rows of a review sheet without decisions: all mappings in an ontology's draft.
 
-    If a corpus is given, the column ``records`` has the number of its records with the code.
+    If a corpus is given, the column ``records`` has the number of records in the corpus with the code.
     """
     return [_sheet_row(row, draft.by_iri.get(row.node or ""), corpus) for row in draft.mappings]
 

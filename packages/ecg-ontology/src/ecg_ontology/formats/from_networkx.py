@@ -1,6 +1,6 @@
 """Convert networkx graphs of any domain to drafts, the unchecked content of ontologies.
 
-The top-level concepts of an ontology are families, the others are findings. The families can form a ring, as
+The top-level concepts of an ontology are families, all others are findings. The families can form a ring, as
 in the cardiac graph, or be unconnected. Within a family, any hierarchy is allowed, including findings with
 several parents.
 """

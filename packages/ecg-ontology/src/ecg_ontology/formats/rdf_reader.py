@@ -1,7 +1,7 @@
 """Read RDF files as drafts, the unchecked content of ontologies.
 
-Statements that have no field in a draft are preserved. A misstatement is an invalid statement in a file. It
-is recorded in the draft, and the checks report it.
+Statements that have no field in a draft are preserved. A misstatement is an invalid statement in a file. The
+draft contains all misstatements, so that the checks can report them.
 """
 
 import logging

@@ -17,7 +17,7 @@ _BAR = 30
 
 
 class Mass(FrozenModel):
-    """Mass of a node in the soft target, its distance to c*, and whether the record has this leaf."""
+    """Mass of a node in the soft target, its distance to c*, and whether it is a leaf of the record."""
 
     index: int
     abbr: str
