@@ -118,7 +118,7 @@ def come_early(peaks_N: NDArray[np.int64], chosen_N: NDArray[np.bool_]) -> bool:
 
 
 def median_beat(windows_NKB: Floats) -> Floats:
-    """Return the median over beats, [K, B]. `AlignedBeats.windows` returns the windows.
+    """Return the median over beats, [K, B], from the windows that `AlignedBeats.windows` returns.
 
     A sample of a window must be NaN in all leads or in none. After the last sample that is known in any
     window, the last value is repeated.

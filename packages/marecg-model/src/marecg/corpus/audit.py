@@ -220,9 +220,9 @@ def _have_hashes(corpus: Corpus, progress: Progress = shown) -> NDArray[np.bool_
 
 
 def fingerprints(d_BCL: NDArray[np.int16]) -> NDArray[np.float32]:
-    """Reduce windows to unit vectors, [B, F].
+    """Reduce stored signals to unit vectors, [B, F].
 
-    The dot product of two vectors is the correlation of the two windows at 25 Hz.
+    The dot product of two vectors is the correlation of the two signals at 25 Hz.
     """
     windows, leads, samples = d_BCL.shape
     pieces = np.empty((leads, samples // _STEP, _STEP), np.float32)  # reused, to stay in the cache

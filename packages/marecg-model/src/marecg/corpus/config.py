@@ -77,7 +77,7 @@ class CorpusConfig(QualityLimits, _Cut):
 
 
 class SamplingConfig(Settings):
-    """Settings for drawing records: shares of sources, balance of leaves, and sources without codes."""
+    """Settings for drawing records: shares of sources, balance of leaf concepts, sources without codes."""
 
     balance: float = chosen(0.0, "0 draws all records equally often, 1 all leaves equally often", ge=0)
     shares: dict[str, Annotated[float, Field(ge=0)]] = chosen({}, "share of each source in the drawn records")

@@ -4,10 +4,10 @@ A candidate is a record that was found in a source, but hasn't been read. A shar
 of up to `CorpusConfig.shard` records.
 
 corpus.json      config, leads, unit and ontology; written last, so a corpus with this file is complete
-ontology.json    the graph and the routing of the labels
+ontology.json    the graph, and the mapping of codes to its concepts
 index.parquet    one row per kept record (index.py)
 report.json      numbers of kept and quarantined records, with reasons (account.py)
-shards/*.npy     int16 [records, 12, window], 1 µV per unit
+shards/*.npy     int16 [records, 12, samples], 1 µV per unit
 building/        only during preparation: the plan, and the index rows and report of each finished shard
 """
 

@@ -29,7 +29,7 @@ class PreparedRecords:
 
     Attributes:
         rows: Index rows of kept records, without labels.
-        signals_nCL: Windows of kept records, in µV.
+        signals_nCL: Windows (signals to store) of kept records, in µV.
         quarantined: Source, root, path, reason and message of quarantined records.
     """
 
@@ -112,7 +112,7 @@ def prepare_record(record: Record, config: CorpusConfig) -> tuple[dict[str, Any]
 
 
 def judged_samples(fs: float, config: CorpusConfig) -> int:
-    """Return the length of the window in samples at the recording's rate. Only these samples are checked."""
+    """Return the number of samples, at the recording's rate, that are stored and so checked for damage."""
     return round(config.window / config.fs * fs)
 
 
@@ -135,7 +135,7 @@ def windowed(record: Record, config: CorpusConfig) -> tuple[NDArray[np.int16], i
 def beats(
     signals_nCL: NDArray[np.int16], n_valid: Sequence[int], config: CorpusConfig
 ) -> list[NDArray[np.int64]]:
-    """Find the R-peaks of windows, and return their sample indices.
+    """Find the R-peaks of stored signals (windows), and return their sample indices.
 
     R-peaks are found in the stored samples, so that the result can be reproduced from the corpus. Windows
     with the same number of samples are processed together.

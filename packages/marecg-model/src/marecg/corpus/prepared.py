@@ -193,7 +193,7 @@ class Corpus:
         return Corpus.open, (self.folder,)
 
     def signals(self, rows: ArrayLike) -> NDArray[np.float32]:
-        """Return the signals of selected records in mV, float32 [B, 12, window].
+        """Return the signals of selected records in mV, float32 [B, 12, L].
 
         Args:
             rows: Row numbers of B records.
@@ -201,7 +201,7 @@ class Corpus:
         return self.stored(rows) * MILLIVOLTS_PER_UNIT
 
     def stored(self, rows: ArrayLike) -> NDArray[np.int16]:
-        """Return the signals of selected records as stored, in µV, int16 [B, 12, window].
+        """Return the signals of selected records as stored, in µV, int16 [B, 12, L].
 
         Args:
             rows: Row numbers of B records.

@@ -25,7 +25,7 @@ MOST_OFTEN = 12.0
 def draws(corpus: Corpus, sampling: SamplingConfig) -> NDArray[np.float64] | None:
     """Return the expected number of draws of each record in an epoch, float64 [M]. None if all are 1.
 
-    A record is drawn in proportion to its weight, the frequency of its rarest leaf to the power of
+    A record is drawn in proportion to its weight, the frequency of its rarest leaf concept to the power of
     −`balance`, but at most `MOST_OFTEN` times the median weight. A record without a leaf has the weight of
     the most frequent leaf. The weights of each source in `shares` are scaled to its share.
 

@@ -89,7 +89,7 @@ class Seconds(Summary):
     """Lengths of recordings in seconds.
 
     Attributes:
-        window: Length of the window.
+        window: Length of the window, the part of a recording that the corpus stores.
         padded: Number of recordings that are shorter than the window.
     """
 
@@ -104,7 +104,7 @@ class Statistics(Account):
         sources: Account of each collection.
         codes_per_record: Number of codes per record.
         codes: Counts of unique codes.
-        leaves: Number of records by the abbreviation of a leaf, for all leaves in the order of the ontology.
+        leaves: Number of records with each leaf concept, by its abbreviation and in the ontology's order.
         records_without_leaf: Number of records without a leaf.
         rpeaks: Numbers of records with and without R-peaks, and number of R-peaks per record.
         seconds: Lengths of the recordings.

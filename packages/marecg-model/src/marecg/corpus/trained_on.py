@@ -47,7 +47,7 @@ class TrainedOn:
     Attributes:
         identities: Published names of records from published collections (`identity.published_as`).
         patients: Known patients (`identity.patient_of`).
-        hashes: Hashes of the windows (`signal_hash`).
+        hashes: Hashes of the windows (stored signals; `signal_hash`).
         windows: Lengths of the windows, in samples.
         fs: Sampling rate of the windows, in Hz.
         complete: False if the starting weights came without a complete list.
