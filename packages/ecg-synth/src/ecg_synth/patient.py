@@ -64,7 +64,7 @@ def drawn(per_decade: float, male_odds: float, rng: np.random.Generator) -> Pati
     """Draw a patient who has a finding, from the finding's odds ratios.
 
     By Bayes' rule, the weight of an age from 18 to 95 is the odds at that age, times the frequency of the age
-    among all patients (normal around 60 years). Sexes are weighted by their odds.
+    among all patients (a normal distribution around 60 years). Sexes are weighted by their odds.
     """
     by_age = _AGE_WEIGHT * per_decade ** ((_AGES - 60) / 10)
     male = rng.random() < male_odds / (1 + male_odds)
