@@ -172,7 +172,7 @@ class Ontology(Vocabulary):
         return f"<p>{escape(repr(self)[1:-1])}</p><table>{''.join(rows)}</table>"
 
     def save(self, path: str | Path) -> None:
-        """Write the ontology with both profiles to a JSON bundle that `ecg_ontology.load` can read.
+        """Write the ontology with all its routing to a JSON bundle that `ecg_ontology.load` can read.
 
         Run folders contain such a bundle as ``ontology.json``. If a checkpoint doesn't fit an ontology,
         compare the bundle with the ontology to see the difference.
@@ -250,7 +250,8 @@ class Ontology(Vocabulary):
     ) -> "NDArray[np.uint8]":
         """Return the 0/1 matrix y, uint8[B, N], with the leaves (findings) of B records.
 
-        Columns of roots are always 0 (paper, "Parent-node filtering"). Codes that reach no leaf are ignored.
+        Columns of roots (families) are always 0 (paper, "Parent-node filtering"). Codes that reach no leaf
+        are ignored.
 
         Args:
             records: a list of codes for each of the B records, or encoded codes.
@@ -281,8 +282,8 @@ class Ontology(Vocabulary):
                 leaves, and normal sinus rhythm only if there is no other leaf.
 
         Raises:
-            UsageError: the rule is unknown, or `y` isn't [B, N], has values other than 0 and 1, or has an
-                active root.
+            UsageError: the rule is unknown, or `y` isn't [B, N], has values other than 0 and 1, or has a 1 in
+                the column of a family.
         """
         from ecg_ontology.graph import targets
 

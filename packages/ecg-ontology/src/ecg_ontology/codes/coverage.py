@@ -66,7 +66,7 @@ def coverage_of(onto: Ontology, corpus: CorpusCodes, rule: Rule = "max-index") -
     """Return the coverage of a corpus by an ontology.
 
     Args:
-        onto: the ontology, loaded with the routing profile to use.
+        onto: the ontology, loaded with the profile ``paper`` or ``curated`` that routes the codes.
         corpus: result of `read_corpus`.
         rule: rule that selects the primary concept from the leaves of a record, see `Ontology.primary`.
 

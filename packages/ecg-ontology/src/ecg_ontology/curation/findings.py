@@ -33,7 +33,7 @@ class Compared:
 
     @cached_property
     def onto(self) -> Ontology:
-        """Ontology of the draft in the curated profile."""
+        """Ontology of the draft, loaded with the profile ``curated``."""
         return Ontology(self.draft, "curated", checked=True)
 
     @cached_property
@@ -167,7 +167,7 @@ def findings(draft: Draft, profile: Profile = "paper") -> tuple[Finding, ...]:
     """Return the breaches of all rules: the rules of `checks.findings`, and the rules in this module.
 
     The rules in this module are skipped if no ontology can be built from the draft. Raises `UsageError` if
-    the profile is unknown.
+    the profile is neither ``paper`` nor ``curated``.
     """
     of_draft = checks.findings(draft, profile)
     if any(finding.severity is Severity.error and finding.id in checks.BUILDABLE for finding in of_draft):

@@ -20,7 +20,7 @@ DECISIONS = ("keep", "change", "remove", "add")
 
 
 def review_rows(draft: Draft, corpus: CorpusCodes | None = None) -> list[dict[str, str]]:
-    """Return the rows of a review sheet without decisions: all mappings in an ontology's draft.
+    """Return the rows of a review sheet without decisions: all mappings in the files of an ontology.
 
     If a corpus is given, the column ``records`` has the number of records in the corpus with the code.
     """

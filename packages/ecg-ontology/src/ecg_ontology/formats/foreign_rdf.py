@@ -1,4 +1,7 @@
-"""Convert vocabularies of other projects, as SKOS concepts or OWL classes, to drafts of an ontology."""
+"""Convert vocabularies of other projects, as SKOS concepts or OWL classes, to drafts of an ontology.
+
+A draft is the unchecked content of an ontology's files.
+"""
 
 import re
 from pathlib import Path

@@ -1,4 +1,7 @@
-"""Write drafts as RDF in any format, converted from the canonical Turtle of `turtle`."""
+"""Write drafts as RDF in any format, converted from the canonical Turtle of `turtle`.
+
+A draft is the unchecked content of an ontology's files.
+"""
 
 from functools import cache
 

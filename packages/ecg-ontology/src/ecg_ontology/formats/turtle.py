@@ -1,6 +1,7 @@
 """Write the canonical Turtle text of an ontology, a statement per line in a fixed order for readable diffs.
 
-Reading the text gives an equal draft, and writing this draft gives the same bytes.
+A draft is the unchecked content of an ontology's files. Reading the text gives an equal draft, and writing
+this draft gives the same bytes.
 """
 
 import re

@@ -151,7 +151,7 @@ class Lock(FrozenModel):
         version: version of the ontology.
         sha256: SHA-256 of `lines`.
         lines: a line per concept and edge.
-        yields: indices of the concepts that yield to other leaves, see `Concept.yields`.
+        yields: indices of the concepts that yield to other findings, see `Concept.yields`.
         routing: SHA-256 of the lines of `yields` and `routes`. "" in bundles and in locks of an earlier
             format.
         routes: a line per row of the routing tables. () in bundles.

@@ -4,7 +4,8 @@ The enumeration has a line ``node <index> <tier> <abbr> <iri>`` per concept, in 
 sorted line ``edge <kind> <source> <target>`` per edge follows. Fields are separated by tabs. Labels, text
 variants and routing are excluded, so a model stays valid if they are corrected.
 
-Invalid concepts of a draft are skipped, so the checks can enumerate a faulty draft.
+A draft is the unchecked content of an ontology's files. Invalid concepts of a draft are skipped, so the
+checks can enumerate a faulty draft.
 
 ``enumeration.lock`` freezes these lines: it contains the lines of a version and their hash. A second hash in
 the file freezes everything else that determines a training target: the yielding concepts (see

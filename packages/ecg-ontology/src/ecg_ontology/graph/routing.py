@@ -223,7 +223,7 @@ class RoutingTable:
 
 
 def regime_of(nodes: Iterable[str | None], tiers: Mapping[str, Tier | None]) -> Regime:
-    """Return the regime of a code.
+    """Return the regime of a code, the type of its routing.
 
     Args:
         nodes: IRIs of the concepts in the rows of the code. `None` stands for ``sssom:NoTermFound``.

@@ -77,7 +77,8 @@ def is_a_depths(n: int, relations: Sequence[Relation]) -> list[int]:
 def active_leaves(y: ArrayLike, nodes: Sequence[Concept]) -> NDArray[np.bool_]:
     """Return the mask of active leaves, bool[B, N].
 
-    Raises `UsageError` if `y` isn't [B, N], has values other than 0 and 1, or has an active root.
+    Raises `UsageError` if `y` isn't [B, N], has values other than 0 and 1, or has a 1 in the column of a
+    family (root).
     """
     n = len(nodes)
     try:

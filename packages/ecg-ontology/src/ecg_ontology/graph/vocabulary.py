@@ -1,5 +1,7 @@
 """Define the vocabulary: the numbered concepts and edges that a checkpoint depends on.
 
+A root is a concept that represents a family. The other concepts are leaves, which represent findings.
+
 NumPy and networkx are imported on first use.
 
 Shapes: N concepts.

@@ -1,4 +1,7 @@
-"""List the codes on the browse page: routes in both profiles, authors, and codes of other systems."""
+"""List the codes on the browse page, for the profiles ``paper`` and ``curated``.
+
+The lists contain the routes of codes, the authors of decisions, and codes of other systems.
+"""
 
 from collections.abc import Iterable
 from html import escape

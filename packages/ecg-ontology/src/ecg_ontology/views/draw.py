@@ -1,6 +1,7 @@
 """Draw the graph, and a soft target on the graph, as SVG, PNG or PDF.
 
-Families have different shapes, and the colours of Okabe and Ito, which colour-blind readers can distinguish.
+Roots are concepts that represent families, and leaves represent findings. Families have different shapes, and
+the colours of Okabe and Ito, which colour-blind readers can distinguish.
 Kinds of edges have different strokes.
 
 Shapes: N concepts, P control points of a curve, X two coordinates.
@@ -73,7 +74,7 @@ def graph_figure(
     Args:
         onto: the ontology.
         mass: a non-negative number per concept, to which the area of its node is proportional. If `None`, the
-            area depends on the tier (root or leaf).
+            area depends on whether the concept is a family or a finding.
         marked: indices of the concepts that get a red ring.
         links: pattern of links for the nodes, such as ``#c-{}``. The placeholder becomes the concept's index.
 

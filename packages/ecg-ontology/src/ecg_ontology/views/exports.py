@@ -51,7 +51,7 @@ def export(onto: Ontology, out: str | Path, language: str = "en") -> Path:
     Only an earlier export of the same ontology is replaced.
 
     Args:
-        onto: ontology, loaded with the profile to write.
+        onto: ontology, loaded with the profile to write (``paper`` or ``curated``).
         out: path with a suffix from the table.
         language: language of the labels on the page. Missing translations are in English. The bundle and
             the graph contain all languages.
