@@ -145,9 +145,11 @@ def _words(text: str) -> set[str]:
 
 
 def review_release(onto: Ontology, path: str | Path) -> tuple[Finding, ...]:
-    """Check the codes that an ontology routes to concepts against the Snapshot of an RF2 zip or folder.
+    """Check the codes that an ontology routes to concepts against a SNOMED CT release.
 
-    You need your own licence for SNOMED CT. Raises `InputError` if the path isn't a release.
+    The codes must exist in the release, be active, and agree with its terms and hierarchy. The path is an RF2
+    zip, or a folder with its Snapshot. You need your own licence for SNOMED CT. Raises `InputError` if the
+    path isn't a release.
     """
     codes = [code for code in onto.codes if code.isdecimal()]
     return tuple(SNOMED.findings(Reviewed(onto, read_release(path, codes))))
