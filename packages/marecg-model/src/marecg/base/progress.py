@@ -43,7 +43,11 @@ def silent(_what: str) -> Iterator[Tell]:
 
 @contextmanager
 def shown(what: str) -> Iterator[Tell]:
-    """Show progress on stderr. If stderr can't be written, for example on a full disk, continue silently."""
+    """Show progress on stderr. If stderr can't be written, for example on a full disk, continue silently.
+
+    Args:
+        what: Plural noun for the items, such as `records`.
+    """
     if not logging.getLogger("marecg").isEnabledFor(logging.WARNING):
         with silent(what) as tell_nobody:
             yield tell_nobody

@@ -30,7 +30,10 @@ PARTS = 5
 The kinds of calibration are compared only for a class with at least `PARTS` positives and `PARTS` negatives.
 """
 CURVED = 50
-"""Minimum number of positives, and of negatives, for an isotonic curve. It has no prior and would overfit."""
+"""Minimum number of positives, and of negatives, for an isotonic curve.
+
+An isotonic curve has no prior, so it would overfit to fewer records.
+"""
 DOUBT = 0.5
 """Standard deviation of the priors of ln(slope) and of the shift: how wrong the logits are expected to be."""
 
@@ -192,7 +195,8 @@ def threshold(rule: str, y_M: NDArray[np.floating], p_M: Floats) -> float:
     - `specificity=S`: lowest threshold with at least this specificity.
 
     With fewer than `FEW_POSITIVES` positives, `youden` and `f1` depend on single records. So their threshold
-    is moved, on the logit scale, towards the threshold at which as many records are called as are positive.
+    is moved, on the logit scale, towards the threshold at which the number of records that are reported as
+    positive equals the number of positives.
     """
     check_rule(rule)
     if y_M.all() or not y_M.any():

@@ -113,8 +113,8 @@ class EcgClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             X: signals in mV, [B, leads, L].
             y: a label per record, with at least two different labels; or a table [B, K] of 0, 1, and NaN for
                 unknown.
-            groups: patient of each record. All records of a patient are either trained on or held out. If
-                None, each record counts as another patient.
+            groups: patient of each record. Either all records of a patient are held out, or none. If None,
+                each record counts as another patient.
 
         Raises:
             UsageError: the records, the labels or a parameter are invalid.
@@ -294,11 +294,7 @@ class EcgClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             self.write(temporary)
 
     def write(self, folder: Path) -> None:
-        """Write the classifier's files into an existing folder.
-
-        Args:
-            folder: temporary folder for the new classifier.
-        """
+        """Write the classifier's files into an existing folder. `save` replaces a whole folder instead."""
         check_is_fitted(self, "classes_")
         labels = self.classes_.tolist()
         label_types = {type(label) for label in labels}

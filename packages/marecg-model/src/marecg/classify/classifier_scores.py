@@ -197,7 +197,7 @@ def group_scores(classifier: EcgClassifier, frame: pd.DataFrame, counts: Counts)
 
 
 def ppv(sensitivity: float, specificity: float, prevalence: float) -> float | None:
-    """Return the positive predictive value at a prevalence, or None if nothing is called.
+    """Return the positive predictive value at a prevalence, or None if no record is reported as positive.
 
     Example:
         >>> ppv(0.9, 0.9, 0.1)

@@ -69,7 +69,7 @@ def fit_classifier(
 
     Args:
         classifier: unfitted classifier with the settings of the training. Its base model isn't changed.
-        data: prepared corpus.
+        data: folder of a prepared corpus.
         out: new folder, or a folder with an older classifier, which is replaced. A folder with other files is
             refused.
         labels: table of labels; see `label_tables.read_labels`. If None, the classes are the findings

@@ -20,7 +20,7 @@ Floats = NDArray[np.float64]
 STRENGTHS = tuple(10.0**exponent for exponent in range(-5, 2))
 """Candidates for C, the inverse of the L2 strength. The first candidate regularises most."""
 USUAL = STRENGTHS.index(1e-3)
-"""Index of the strength for a class without validation labels."""
+"""Index of the candidate for a class without validation labels."""
 SMALLEST_SPREAD = 1e-6
 """Largest standard deviation of a value that counts as constant."""
 
@@ -46,8 +46,14 @@ class Logistic(NamedTuple):
 def class_weights(y_MK: NDArray[np.floating], train_MK: NDArray[np.floating], balanced: bool) -> Floats:
     """Return the weights [M, K] of labels.
 
-    Unknown labels, and classes whose training labels are all equal, have weight 0. Other labels have weight 1
-    or, if `balanced`, n / 2n₊ for positives and n / 2n₋ for negatives, with n labelled training records.
+    Unknown labels, and classes whose training labels are all equal, have weight 0. Other labels have weight
+    1. If `balanced` is True, positives have weight n / 2n₊ instead, and negatives n / 2n₋. Of the n labelled
+    training records of the class, n₊ are positive and n₋ are negative.
+
+    Args:
+        y_MK: labels to weight: 0, 1, or NaN if unknown.
+        train_MK: labels of the training records, in which positives and negatives are counted.
+        balanced: whether positives and negatives of a class get the same total weight in training.
     """
     positives_K, known_K = np.nansum(train_MK, axis=0), np.isfinite(train_MK).sum(axis=0)
     weight_MK = np.isfinite(y_MK) * ((positives_K > 0) & (positives_K < known_K))

@@ -253,7 +253,7 @@ def tune(
 
 
 def calibrated_loss(logits_MK: Floats, y_MK: NDArray[np.floating], weight_MK: Floats) -> float:
-    """Return the `weighted_loss` of the logits, multiplied by the factor in `SLOPES` that minimises it."""
+    """Multiply the logits by each factor in `SLOPES`, and return the least `weighted_loss`."""
     return min(weighted_loss(slope * logits_MK, y_MK, weight_MK) for slope in SLOPES)
 
 

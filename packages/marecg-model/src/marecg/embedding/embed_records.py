@@ -38,7 +38,10 @@ from marecg.model.readout import Readout
 PART = 1024
 """Number of records per part. At the paper's width, a part takes 3 MB, or 50 MB with the wide readout."""
 SHARES = 64
-"""Minimum number of parts of a single file, so that several processes have work."""
+"""Number of parts into which the records of a single file are divided, so that several processes have work.
+
+Few records have fewer parts, and more than 64 · `PART` records have more.
+"""
 FORMAT = 3
 
 
@@ -89,7 +92,7 @@ def embed_records(
         part_records: Number of records per part of a folder. `PART` if None.
         jobs: Number of processes, which use the GPUs in turn. For the default, see `processes`.
         cluster: Address of a Dask scheduler whose workers compute the embeddings instead. The workers must
-            see run, inputs and `out` under the same paths.
+            see run, inputs and `out` under the same paths. None for local processes.
 
     Raises:
         UsageError: If an option is invalid, an input is the output, or the folder contains something else.

@@ -113,7 +113,7 @@ def _vectors(blocks: Sequence[NDArray[np.float32]]) -> pa.FixedSizeListArray:
 
 
 def gather_parquet(parts: Sequence[Path], path: Path) -> None:
-    """Join parts into a single Parquet file."""
+    """Join Parquet files of embeddings, the parts, into a single Parquet file."""
     columns = pq.read_schema(parts[0]).remove_metadata()
     with pq.ParquetWriter(path, columns, write_page_checksum=True) as file:
         for part in parts:
@@ -121,7 +121,7 @@ def gather_parquet(parts: Sequence[Path], path: Path) -> None:
 
 
 def gather_npz(parts: Sequence[Path], path: Path) -> None:
-    """Join parts into an `.npz` file.
+    """Join Parquet files of embeddings, the parts, into an `.npz` file.
 
     Its arrays are `id`, `record`, `source` and `start` [M], `rhythm` [M, D], and the readout [M, W] if the
     parts have a readout. If the parts have patch embeddings, `patch` contains the embeddings of all records

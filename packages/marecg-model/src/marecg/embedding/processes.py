@@ -68,7 +68,7 @@ def in_processes(
         model: The same model, already loaded. Each process checks that its weights are the same.
         tasks: Arguments of `make` after the model.
         count: Number of processes. They share the threads of this process.
-        cluster: Address of a Dask scheduler whose workers compute instead.
+        cluster: Address of a Dask scheduler whose workers compute instead. None for local processes.
         where: Path of the output. Error messages name it.
 
     Raises:

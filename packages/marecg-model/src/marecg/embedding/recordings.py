@@ -79,7 +79,13 @@ def read_recording(read: Callable[..., Record], config: ModelConfig) -> tuple[Re
     If the recording is longer than `PIECE_S`, the returned `Record` has only its beginning. The recording is
     checked to its end, so that a damaged recording is refused before it is embedded.
 
-    Raises `UsageError` as `marecg.model.windows.recording` does, and `RecordError` as `read` does.
+    Args:
+        read: Function that reads a part of the recording. Its arguments are `seconds` and `start`.
+        config: Settings of the encoder.
+
+    Raises:
+        UsageError: If the recording is shorter than a patch, or a sample or the sampling rate is impossible.
+        RecordError: If `read` can't read the record.
     """
     record = read(seconds=PIECE_S)
     begin = recording(record.x_KL, record.fs, record.leads, config)

@@ -36,7 +36,8 @@ class Supervision(NamedTuple):
         y_BN: bool, active leaves: the leaf concepts of each record's codes.
         target_BN: float32, soft targets: a distribution over concepts. All zero if a record has no leaf.
         rpeaks_BK: int64 sample indices of the R-peaks, padded with −1.
-        mean_rr_B, rr_cv_B, rate_B, alternates_B, phase_BT: see `marecg.model.physiology`.
+        mean_rr_B, rr_cv_B, rate_B, alternates_B, phase_BT: rhythm statistics of each record, and the phase of
+            each patch (`physiology.Physiology`).
         root_BN: bool, root concepts above each record's concepts. They may be known even if no leaf is known.
     """
 

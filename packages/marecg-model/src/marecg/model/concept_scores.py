@@ -73,7 +73,7 @@ class ConceptScores:
         return f"{len(self.ridge_TN)} coded records: {', '.join([*counts, *others])}"
 
     def ridge(self, beats_MV: NDArray[np.floating]) -> Floats:
-        """Return the ridge scores of records, [M, N]."""
+        """Return the ridge scores of records, [M, N], from their beat readouts."""
         score_MN: Floats = beats_MV.astype(np.float64) @ self.weight_NV.T.astype(np.float64) + self.bias_N
         return score_MN
 
@@ -109,7 +109,7 @@ class ConceptScores:
         return np.asarray((by_mass_M + mass_T.mean() + mass_T.std() * by_ridge_M) / 2)
 
     def write(self, folder: Path) -> None:
-        """Write the file into a model's folder."""
+        """Write the concept scores into a model's folder."""
         tensors = {name: getattr(self, name) for name in TENSORS}
         sources = {"sources": json.dumps(self.sources), "others": str(self.others)}
         metadata = {"weights": self.weights, "sha256": self.sha256, **sources}
@@ -118,7 +118,7 @@ class ConceptScores:
 
     @classmethod
     def read(cls, folder: Path, weights: str, concepts: int, width: int) -> "ConceptScores":
-        """Read the file of a model's folder.
+        """Read the concept scores in a model's folder.
 
         Args:
             folder: folder of the model.

@@ -155,7 +155,7 @@ class MarEcg(nn.Module, ModelHubMixin):
         The module shares the encoder; it doesn't copy it.
 
         Args:
-            n_classes: K.
+            n_classes: number of classes.
             readout: input of the head, `wide` or `rhythm`.
 
         Raises:

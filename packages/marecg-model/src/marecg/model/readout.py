@@ -214,7 +214,7 @@ def beat_blocks(h_BTCD: Tensor, beats_BJT: Tensor) -> dict[str, Tensor]:
     """Return the sums over beats: H̄ for each patch of the beat, and each lead's H for the QRS patch.
 
     Args:
-        h_BTCD: H.
+        h_BTCD: the encoder's output H.
         beats_BJT: for each part j of a beat (`BEAT`) and each patch t, the number of beats whose part j is
             patch t.
     """
@@ -228,9 +228,10 @@ def part_blocks(h_BTCD: Tensor, mv_BTCP: Tensor, beats_BJT: Tensor) -> dict[str,
     """Return the sums over beats: each lead's H for P, ST and T, and the heights of all parts in mV.
 
     Args:
-        h_BTCD: H.
+        h_BTCD: the encoder's output H.
         mv_BTCP: patches in mV, centred on each lead's mean.
-        beats_BJT: number of beats whose j-th patch is patch t of the window.
+        beats_BJT: for each part j of a beat (`BEAT`) and each patch t, the number of beats whose part j is
+            patch t.
     """
     beats_BJT = beats_BJT.to(h_BTCD.dtype)
     lead_BJCD = torch.einsum("bjt,btcd->bjcd", beats_BJT[:, list(OTHERS.values())], h_BTCD)

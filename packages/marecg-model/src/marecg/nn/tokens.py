@@ -51,7 +51,7 @@ class Tokens(nn.Module):
         self.amplitude = Amplitude(width) if amplitude else None
 
     def forward(self, x_BTCP: Tensor, hidden_BTC: Tensor | None = None, scale: Scale | None = None) -> Tensor:
-        """Return z_BTCD. `hidden_BTC` marks masked or padded pairs, and `scale` is RevIN's scale."""
+        """Return the tokens. `hidden_BTC` marks masked or padded pairs, and `scale` is RevIN's scale."""
         content_BTCD = self.project(x_BTCP)
         if hidden_BTC is not None:
             content_BTCD = torch.where(hidden_BTC[..., None], self.mask.to(content_BTCD.dtype), content_BTCD)

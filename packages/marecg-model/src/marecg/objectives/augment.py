@@ -64,7 +64,7 @@ AUGMENTATIONS: dict[str, Augment] = {
     "unconstrained": unconstrained,
     "denoised": denoised,
 }
-"""Augmentations by name: the two that the paper compares (Table component-ablation), and the filter."""
+"""Augmentations by name: the two that the paper compares, and a band-pass filter."""
 
 
 class _Draw:

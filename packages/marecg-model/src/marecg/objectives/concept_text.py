@@ -38,8 +38,8 @@ def embedded(ontology: Ontology, cache: Path | None = None) -> Tensor:
 
     Raises:
         CheckpointError: If the cache is damaged or was made from other texts.
-        UsageError: If the embeddings must be computed, but the extra isn't installed or the concepts have
-            different numbers of variants.
+        UsageError: If the embeddings must be computed, but the extra `marecg[text]` isn't installed, or the
+            concepts have different numbers of variants.
     """
     if cache is not None and cache.is_file():
         return shipped(ontology, cache)
@@ -83,7 +83,8 @@ def embed_texts(ontology: Ontology) -> Tensor:
         float32 [N, V, E], each embedding of unit length.
 
     Raises:
-        UsageError: If the extra isn't installed, or the concepts have different numbers of variants.
+        UsageError: If the extra `marecg[text]` isn't installed, or the concepts have different numbers of
+            variants.
     """
     first = ontology.nodes[0]
     for node in ontology.nodes:

@@ -40,7 +40,7 @@ class Parts(NamedTuple):
         shape: settings of the encoder.
         model: model that is trained.
         ontology: concepts of the model.
-        texts: file with sentence embeddings of the ontology's text variants, or None.
+        texts: file in which sentence embeddings of the concepts' texts are stored. None to store nothing.
     """
 
     shape: ModelConfig
@@ -93,7 +93,8 @@ class Objective(nn.Module, ABC):
     """Objective of a run, with heads that are discarded after training.
 
     Attributes:
-        reaches: optional parts of the model that the losses use. A part that no objective uses gets no
+        reaches: optional parts of the model that the losses use: `pool`, which computes h_rhythm, and
+            `to_concepts`, which maps h_rhythm to the concept space. A part that no objective uses gets no
             gradient.
         settings: settings of the objective.
     """

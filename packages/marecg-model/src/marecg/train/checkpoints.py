@@ -148,7 +148,7 @@ def written(run: Path) -> list[Path]:
 
 
 def step_of(checkpoint: Path) -> int:
-    """Return the number of optimiser steps before a checkpoint, from its file name."""
+    """Return the number of optimiser steps after which a checkpoint was saved, from its file name."""
     return int(checkpoint.stem.removeprefix("step-"))
 
 
