@@ -11,7 +11,10 @@ _KINDS = {
 
 
 def requirement(details: Mapping[str, Any]) -> str:
-    """Return what a value must be, and what it is, from a pydantic error.
+    """Return a sentence that states what a value must be, and what it is.
+
+    Args:
+        details: item of `errors()` of a pydantic `ValidationError`.
 
     Example:
         >>> requirement({"msg": "Input should be a valid number, unable to parse", "input": "fast"})

@@ -93,7 +93,7 @@ def calibrate(
     Args:
         logit_M: logits of the class.
         y_M: labels, 0 or 1.
-        method: a kind, or `best`.
+        method: `none`, `temperature`, `isotonic` or `best`.
         expected: shift that corrects for the class weights of training (`logistic.expected_shifts`).
     """
     rarer = int(min(y_M.sum(), (1 - y_M).sum()))

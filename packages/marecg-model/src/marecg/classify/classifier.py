@@ -44,8 +44,7 @@ class EcgClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     the probability of each class, and choose the threshold at which each class is reported as present.
 
     Args:
-        model: a `MarEcg`, a run, a model folder, or the id of a model on the Hugging Face hub. It isn't
-            changed.
+        model: a `MarEcg`, or a model in any form accepted by `MarEcg.from_pretrained`. It isn't changed.
         layers: `head` to train only the head, `last:N` to train the encoder's last N blocks as well, or `all`
             to train the whole encoder as well.
         fs: sampling rate of the records in Hz, required by `fit`.

@@ -72,7 +72,7 @@ def fit_classifier(
         data: folder of a prepared corpus.
         out: new folder, or a folder with an older classifier, which is replaced. A folder with other files is
             refused.
-        labels: table of labels; see `label_tables.read_labels`. If None, the classes are the findings
+        labels: CSV file with labels (`label_tables.read_labels`). If None, the classes are the findings
             (leaves of the graph) that enough records of the corpus have.
         exclusive: whether each record has exactly one class. If so, only the most probable class is reported.
         prevalence: share of records that are expected to have a class when the classifier is used, by class.

@@ -187,9 +187,9 @@ def fit_views(
 ) -> Logistic:
     """Fit a logistic regression on each view, and join the regressions into one that averages their logits.
 
-    Before averaging, a class's logits in each view are rescaled to the mean spread over the views. The spread
-    is measured on validation, or on training if validation has a single record. A view in which the class has
-    constant logits is ignored.
+    Before averaging, a class's logits are rescaled so that their standard deviation is the same in all views.
+    It is measured on validation, or on training if validation has a single record. A view in which the class
+    has constant logits is ignored.
 
     Args:
         x_MW: training vectors.

@@ -142,7 +142,7 @@ class Tuned:
 
     Attributes:
         net: network with the least `loss`.
-        step: step of this network; 0 before fine-tuning.
+        step: training step after which this network was kept; 0 for the head on the frozen encoder.
         loss: `calibrated_loss` on validation.
         frozen: whether the encoder wasn't trained.
         val_MK: validation logits for calibration (`logistic.cross_fitted`), if the encoder is frozen.
@@ -174,7 +174,7 @@ def tune(
     """Fit a head, train the layers `how.layers`, and keep the best step.
 
     In each step, one of the windows that `predict_proba` would average (`tta_windows`) is drawn for each
-    record. It is augmented with `rhythm_safe`, which keeps every beat in its place.
+    record. The window is augmented with `rhythm_safe`, which keeps every beat in its place.
 
     Args:
         how: settings of the training.

@@ -353,8 +353,9 @@ class MarEcg(nn.Module, ModelHubMixin):
         """Load a model in eval mode.
 
         Args:
-            pretrained_model_name_or_path: folder written by `save_pretrained`, run folder, or id
-                (owner/name) of a repository on the Hugging Face hub. Local models never contact the hub.
+            pretrained_model_name_or_path: folder written by `save_pretrained`, run folder, name of an
+                installed model (`list_models`), or id (owner/name) of a repository on the Hugging Face hub.
+                The hub isn't contacted for a local model.
             ontology: expected ontology. A model with other concepts, or another order of concepts, is
                 refused. Not checked if None.
             force_download: download the files even if they are in the cache.

@@ -104,7 +104,7 @@ def folder_of(name: str | Path, **how: Any) -> Path:
 
 
 def weights_sha256(model: "MarEcg") -> str:
-    """Return a SHA-256 hash of a model's shape, parameters and buffers."""
+    """Return a SHA-256 hash of a model's settings, parameters and buffers."""
     digest = hashlib.sha256(model.config.model_dump_json().encode())
     for name, tensor in sorted(model.state_dict().items()):
         digest.update(f"{name} {tensor.dtype} {tuple(tensor.shape)}\n".encode())

@@ -15,7 +15,7 @@ MILLIVOLTS_PER_UNIT = np.float32(1e-3)
 def window(x_CL: NDArray[np.float32], length: int) -> tuple[NDArray[np.float32], int]:
     """Cut a signal to `length` samples, or pad it with zeros: [C, L] → ([C, length], valid samples).
 
-    Source: paper, §Signal preprocessing (cropped or zero-padded along the time axis).
+    Source: section Signal preprocessing of the paper (cropped or zero-padded along the time axis).
     """
     n_valid = min(x_CL.shape[1], length)
     if n_valid == length:

@@ -62,7 +62,8 @@ class Window(NamedTuple):
 def recording(x_KL: ArrayLike, fs: float, leads: Sequence[str], config: ModelConfig) -> Recording:
     """Convert a recording in mV to the encoder's lead order and sampling rate.
 
-    Raises `UsageError` as `arranged` and `check_samples` do.
+    Raises `UsageError` if the leads, the rate or the shape are invalid, if the recording is shorter than a
+    patch, or if a sample is NaN, infinite or larger than `COMPUTABLE_MV`.
     """
     x_KL = np.asarray(x_KL, np.float32)
     check_samples(x_KL)
@@ -128,8 +129,8 @@ def window_starts(n_valid_B: Tensor, length: int, config: ModelConfig) -> tuple[
     within a patch, so that results don't depend on a single position.
 
     A shifted window moves forward if the record has enough samples, otherwise backward. In a record that
-    isn't longer than the context, it moves forward into padding. A record that is barely longer than the
-    context may have the same window twice, at all offsets.
+    isn't longer than the context, it moves forward into padding. If a record is barely longer than the
+    context, both of its windows may begin at the same samples.
 
     Args:
         n_valid_B: samples of each record.
@@ -217,7 +218,7 @@ class Cut(NamedTuple):
         x_UCL: signals in mV.
         n_valid_U: samples of each window before its padding.
         absent_UC: mask of absent leads.
-        row_U: record of each window.
+        row_U: number of each window's record.
         start_U: first sample of each window in its record.
     """
 
@@ -241,7 +242,13 @@ def cut(x_BCL: Tensor, n_valid_B: Tensor, absent_BC: Tensor, config: ModelConfig
 
 
 def mean_of(x_UX: Tensor, row_U: Tensor, records: int) -> Tensor:
-    """Return the mean over the windows of each record, [B, X]."""
+    """Return the mean over the windows of each record, [B, X].
+
+    Args:
+        x_UX: values of each window.
+        row_U: number of each window's record.
+        records: number of records.
+    """
     count_B1 = x_UX.new_zeros(records, 1).index_add(0, row_U, x_UX.new_ones(x_UX.shape[0], 1))
     return x_UX.new_zeros(records, x_UX.shape[1]).index_add(0, row_U, x_UX) / count_B1
 

@@ -74,7 +74,10 @@ class Decoder(nn.Module):
             nn.init.trunc_normal_(embedding, std=0.02)
 
     def forward(self, h_BTCD: Tensor, x_BSCP: Tensor) -> Tensor:
-        """Predict all S patches from H of the context and the true patches, [B, S, C, P]."""
+        """Predict all S patches, [B, S, C, P], from H of the context and from the true patches `x_BSCP`.
+
+        The prediction of a trailing patch depends only on patches that end before it begins.
+        """
         context = h_BTCD.shape[1]
         known_BFCP = x_BSCP[:, context - self.lag : x_BSCP.shape[1] - self.lag]
         inputs_BSCW = torch.cat([self.from_encoder(h_BTCD), self.from_signal(known_BFCP)], dim=1)

@@ -112,7 +112,10 @@ def embed_texts(ontology: Ontology) -> Tensor:
 
 
 def write(ontology: Ontology, path: Path = SHIPPED) -> Tensor:
-    """Embed the text variants and write the embeddings, with the encoder's name and a digest of the texts."""
+    """Embed the text variants, write the embeddings to a file, and return them.
+
+    The file also contains the encoder's name and a digest of the texts.
+    """
     variants_NVE = embed_texts(ontology)
     _save(variants_NVE, ontology, path)
     return variants_NVE

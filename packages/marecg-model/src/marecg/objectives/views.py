@@ -127,7 +127,7 @@ class Pass:
         return self._model.pool(h_BTCD, real_BT)  # type: ignore[no-any-return]
 
     def part(self, start: int, stop: int) -> Tensor:
-        """Encode the patches `start` to `stop` as separate records, [B, stop − start, C, D].
+        """Encode the patches `start` to `stop` − 1 as separate records, [B, stop − start, C, D].
 
         Each part is normalised by its own mean and standard deviation. The statistics of the whole record
         would leak information from one part into another.
@@ -189,7 +189,7 @@ class Views:
 
     @cached_property
     def masked(self) -> Pass:
-        """Pass over the masked records. M, padding and leads drawn by the regulariser are hidden."""
+        """Pass over the masked records. The pairs M, padding, absent leads, and random leads are hidden."""
         masking, context = self.masking, self.model.config.context_patches
         block = (masking.block_patches, masking.block_leads)
         masked_BTC = block_mask(

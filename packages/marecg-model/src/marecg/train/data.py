@@ -23,7 +23,10 @@ logger = logging.getLogger(__name__)
 
 
 def supervise(config: Config, corpus: Corpus, ontology: Ontology) -> CorpusSupervision:
-    """Return the supervision of a corpus with the settings of a recipe."""
+    """Return the supervision of a corpus: its records' labels, soft targets and rhythm statistics.
+
+    The settings of the recipe determine the soft targets and the thresholds of the rhythm.
+    """
     model = config.model
     if config.clean.crop:
         model = model.model_copy(update={"context": config.data.window})

@@ -38,9 +38,9 @@ class Network(nn.Module):
     Args:
         config: Recipe of the network.
         ontology: Concepts of the labels.
-        texts: File for sentence embeddings of the ontology's text variants.
+        texts: File in which sentence embeddings of the concepts' texts are stored. None to store nothing.
         weights: Initial values of the model's parameters and buffers. Random if None. The heads of
-            objectives always start with random values.
+            objectives start with random values, except GSCL's head, which is fitted to the given prototypes.
     """
 
     def __init__(
