@@ -1,6 +1,9 @@
-"""Probe PTB-XL's four tasks by ridge regression that starts from each class's concept score, as in plan.md.
+"""Probe PTB-XL's four tasks by ridge regression that starts from each class's concept score (plan.md).
 
-`python -m research.concepts.probe CORPUS FEATURES OUT`: OUT has the tasks.npz of `scores`.
+    python -m research.concepts.probe CORPUS FEATURES OUT
+
+FEATURES is the folder that `research.graph.prior.features` wrote. OUT contains the file tasks.npz, which
+`research.concepts.scores` wrote. An arm is a way to compute concept scores.
 
 Shapes: M records, T training records, F features, K classes, A arms.
 """
@@ -29,7 +32,10 @@ def scored(
     x_MF: Floats, own_AMK: Floats, y_MK: NDArray[np.bool_], train: NDArray[np.int64], val: NDArray[np.int64],
     test: NDArray[np.int64], weight: float,
 ) -> dict[str, Floats]:  # fmt: skip
-    """Return each arm's scores of the test records, [M, K]; penalty and use of the score by validation."""
+    """Return each arm's scores of the test records, [M, K].
+
+    The penalty, and whether the concept score is used at all, are chosen on the validation records.
+    """
     mean_F, std_F = x_MF[train].mean(0), x_MF[train].std(0) + 1e-6
     x_TF = (x_MF[train] - mean_F) / std_F
     rest = np.r_[val, test]

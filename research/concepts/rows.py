@@ -1,8 +1,11 @@
-"""Probe the rows of marecg-small that read concept scores, by the prototypes alone and by the shipped scores.
+"""Probe marecg-small by the rows that use concept scores, with and without the ridge regression in them.
 
-`python -m research.concepts.rows PTBXL FEATURES OUT 0.01 0.1` writes rows.npz. FEATURES keeps
-computed features, and the numbers are shares of the training records. Records, draws and classifiers are the
-same as of `marecg probe marecg-small --set readout=full` with the rotations of shipped.md.
+    python -m research.concepts.rows PTBXL FEATURES OUT 0.01 0.1
+
+Without the ridge regression, concept scores come from the prototypes only. FEATURES is a folder that keeps
+computed features. The numbers are shares of the training records. Records, draws and classifiers are the same
+as in `marecg probe marecg-small --set readout=full` with the rotations of research/small/shipped.md. The
+command writes OUT/rows.npz.
 
 Shapes: M test records of all rotations, K classes, S draws.
 """
@@ -73,7 +76,7 @@ def main(root: str, features: str, out: str, *shares: str) -> None:
 
 
 def trials(table: FeatureTable, task: Task, shares: Sequence[float]) -> Iterator[Trial]:
-    """Yield the trials of a row at every share and draw, or its only trial if it needs no labels."""
+    """Yield the trials of a row: one per share and draw, or a single trial if the row needs no labels."""
     if trial := table.unlearnt(task):
         yield trial
     else:
@@ -82,7 +85,7 @@ def trials(table: FeatureTable, task: Task, shares: Sequence[float]) -> Iterator
 
 
 def standardised(logits_MK: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return logits in units of each class's spread, which float16 keeps exactly enough to rank them."""
+    """Return standardised logits, so that float16 is exact enough to rank the records of a class."""
     return np.asarray((logits_MK - logits_MK.mean(0)) / (logits_MK.std(0) + 1e-9))
 
 

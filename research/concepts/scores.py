@@ -1,7 +1,9 @@
-"""Score concepts by ridge regression on codes, and compare them with a model's prototypes, as in plan.md.
+"""Compare concept scores from ridge regression on codes with scores from a model's prototypes (plan.md).
 
-`python -m research.concepts.scores PTBXL CORPUS FEATURES OUT`: FEATURES is the folder that
-`research.graph.prior.features` wrote.
+    python -m research.concepts.scores PTBXL CORPUS FEATURES OUT
+
+FEATURES is the folder that `research.graph.prior.features` wrote. An arm is a way to compute concept scores.
+A leaf is a finding of the concept graph. Teaching records are the records whose codes an arm is fitted on.
 
 Shapes: M records, T teaching records, F features, V beat readout, N concepts, K classes.
 """
@@ -33,13 +35,23 @@ ALPHAS = np.logspace(0, 6, 13)
 STORED = ("prototypes", "ridge, beats", "mixture")
 ABOUT = ("classes", "y", "labelled")
 LEAST = 1e-3
-"""Least share of a concept that a class is summed from."""
+"""Minimum share of a concept, which keeps logarithms finite."""
 Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
 class Records:
-    """Records that teach (seen by the model, or every coded one), records that test, and their labels."""
+    """Records of the experiment, by their row in the corpus.
+
+    Attributes:
+        corpus: the corpus.
+        codes: codes of each record.
+        teach: coded records that the model was trained on.
+        every: all coded records outside PTB-XL.
+        test: records of PTB-XL.
+        y_MN: leaves of each record. The column of a root is 1 if any leaf of its family is.
+        family_N: root of each concept.
+    """
 
     corpus: Corpus
     codes: Sequence[Sequence[str]]
@@ -51,7 +63,7 @@ class Records:
 
     @classmethod
     def of(cls, corpus: Corpus) -> "Records":
-        """Split the corpus; in `y_MN` a root stands for any leaf of its family."""
+        """Split the corpus into teaching records and test records."""
         table = index.of(corpus.folder, ["codes", "signal_hash"])
         seen = trained_on.read(folder_of(MODEL))
         assert seen is not None
@@ -68,7 +80,7 @@ class Records:
 
     @property
     def untaught(self) -> set[int]:
-        """Return the leaves that no teaching record bears."""
+        """Return the leaves that no teaching record has."""
         onto = self.corpus.ontology()
         bears_N = self.corpus.y[self.teach].any(0)
         return {n for n in range(len(onto)) if n not in onto.roots and not bears_N[n]}
@@ -81,9 +93,9 @@ def standardised(x_MF: NDArray[np.float32], teach: NDArray[np.int64]) -> Floats:
 
 
 def ridge(x_MF: Floats, y_TN: Floats, teach: NDArray[np.int64]) -> tuple[Floats, Floats]:
-    """Return ridge scores of all records, [M, N], and leave-one-out scores of the teaching ones, [T, N].
+    """Return ridge scores of all records, [M, N], and leave-one-out scores of the teaching records, [T, N].
 
-    Each column has the penalty with the least squared error when each record is left out.
+    Each concept has the penalty with the least squared leave-one-out error.
     """
     x_TF = x_MF[teach]
     mean_F, mean_N = x_TF.mean(0), y_TN.mean(0)
@@ -142,7 +154,15 @@ def all_arms(records: Records, features: Path) -> dict[str, Floats]:
 
 
 def class_scores(score_MN: Floats, asked: Mapping[str, list[int]], records: Records) -> Floats:
-    """Return the log of each class's summed shares, [M, K]; of untaught leaves the family's share."""
+    """Return the log of each class's summed shares, [M, K].
+
+    If no teaching record has any of the class's leaves, the share of their family is used.
+
+    Args:
+        score_MN: shares of the concepts.
+        asked: concepts of each class, by the class's name.
+        records: records of the experiment.
+    """
     columns = []
     for places in asked.values():
         taught = [place for place in places if place not in records.untaught]
@@ -189,7 +209,7 @@ def of_task(
 
 
 def main(ptbxl_folder: str, corpus_folder: str, features: str, out: str) -> None:
-    """Write the scores of the arms in `STORED`, and every arm's AUC of each finding."""
+    """Write the scores of the arms in `STORED`, and each arm's AUC of each finding."""
     records = Records.of(Corpus.open(corpus_folder))
     corpus, test, root = records.corpus, records.test, Path(ptbxl_folder)
     onto = corpus.ontology()

@@ -1,4 +1,7 @@
-"""Tables of the concept scores: `python -m research.concepts.tables`."""
+"""Print the tables of research/concepts/report.md, which compare ways to compute concept scores.
+
+python -m research.concepts.tables
+"""
 
 import sys
 from collections.abc import Iterator
@@ -22,13 +25,13 @@ ROWS = (("zero-shot", "0"), ("concepts", "0.01"), ("concepts", "0.1"), ("full", 
 
 
 def aucs() -> pd.DataFrame:
-    """Return the AUC in percent of each arm, finding or class, and folds, of those with enough positives."""
+    """Return the AUC in percent by arm, folds, and finding or class. Rows with few positives are left out."""
     table = pd.read_csv(FOLDER / "auc.csv")
     return table[table["positives"] >= RELIABLE_COUNT].assign(auc=100 * table["auc"])
 
 
 def without_labels() -> Iterator[str]:
-    """Yield the table of the findings and tasks without labels, on the folds that judged."""
+    """Yield the table of scores without labels of the task, on the folds that no choice was made on."""
     table = aucs()
     table = table[table["folds"] == JUDGED]
     of_task = table["of"].str.startswith("ptbxl")
@@ -56,7 +59,7 @@ def without_labels() -> Iterator[str]:
 
 
 def over_records() -> tuple[float, float]:
-    """Return the 95 % interval over records of mixture − prototypes, in points, on the folds that judged."""
+    """Return the 95 % interval over records of the gain of `mixture` over `prototypes`, in points."""
     with np.load(FOLDER / "findings.npz") as file:
         rows = file["fold"] > 4
         y_ML = np.unpackbits(file["y"], axis=1)[:, : len(file["findings"])][rows]
@@ -85,7 +88,7 @@ def with_labels() -> Iterator[str]:
 
 
 def by_part() -> Iterator[str]:
-    """Yield the table of a few findings by the part of the readout that a ridge regression reads."""
+    """Yield the AUC of a few findings for ridge regressions that read a single part of the readout."""
     table = aucs()
     table = table[(table["folds"] == "1-8") & table["of"].isin(SHOWN)]
     table = table.pivot_table("auc", "arm", "of")[list(SHOWN)]
@@ -99,7 +102,7 @@ def by_part() -> Iterator[str]:
 
 
 def of_rows() -> Iterator[str]:
-    """Yield the table of the rows that read concept scores, by the prototypes alone and as shipped."""
+    """Yield the table of the probe's rows with concept scores, by the prototypes alone and as shipped."""
     yield f"| labels | row | {' | '.join(task.removeprefix('ptbxl-') for task in TASKS)} | mean, gain |"
     yield "| --- | --- |" + " ---: |" * (len(TASKS) + 1)
     for row, share in ROWS:

@@ -1,4 +1,4 @@
-"""The first table of docs/graph.md, from the scores of the experiments.
+"""Print the first table of docs/graph.md, from the scores of the experiments.
 
 python -m research.graph.answer_table
 """
@@ -17,7 +17,7 @@ TWELVE = [f"ptbxl-{task}" for task in ("super", "sub", "form", "rhythm")]
 
 
 def span(mean: float, reach: float) -> str:
-    """A figure with the ends of its interval, one decimal."""
+    """Format a mean with the ends of its interval, which is mean ± `reach`."""
     return f"{signed(mean)} ({signed(mean - reach)} to {signed(mean + reach)})"
 
 
@@ -36,14 +36,14 @@ def families() -> "pd.Series[str]":
 
 
 def of_published() -> float:
-    """What the paper's own step gains on PTB-XL's twelve cells."""
+    """Return the gain that the paper reports for its step from C2′ to C2, averaged over tasks and shares."""
     scores = published()
     scores = scores[scores["task"].isin(TWELVE)].pivot_table("macro_auc", ["task", "fraction"], "method")
     return float((scores["MAR-ECG (C2)"] - scores["MAR-ECG (C2')"]).mean())
 
 
 def clustered(gain: "pd.Series[float]") -> tuple[float, float]:
-    """The mean over draws and findings, and its reach if both are drawn (two-way clusters)."""
+    """Return the mean over draws and findings, and half the width of its interval (two-way clusters)."""
     rest, count = gain - gain.mean(), len(gain)
     parts = [rest.groupby(level).sum() for level in ("seed", "endpoint")]
     variance = sum((part**2).sum() * len(part) / (len(part) - 1) for part in parts)
@@ -53,7 +53,7 @@ def clustered(gain: "pd.Series[float]") -> tuple[float, float]:
 
 
 def few_records() -> pd.DataFrame:
-    """The AUC by draw and finding of each arm, a mean of k = 1, 2, 5."""
+    """Return the AUC of each arm by draw and finding, averaged over k = 1, 2 and 5 labelled records."""
     scores = kept()
     scores = scores[
         scores["regime"].isin(["k = 1", "k = 2", "k = 5"]) & scores["endpoint"].str.startswith("leaf")
@@ -63,13 +63,13 @@ def few_records() -> pd.DataFrame:
 
 
 def by_family(gain: "pd.Series[float]") -> "pd.Series[float]":
-    """The mean gain of each family's findings."""
+    """Return the gain of each family, averaged over its findings."""
     of_finding = gain.groupby("endpoint").mean()
     return of_finding.groupby(lambda name: families()[name.removeprefix("leaf ")]).mean()
 
 
 def prior_row() -> tuple[str, str, str]:
-    """What the score of a finding's family adds to a plain classifier's."""
+    """Return the row on adding the score of a finding's family to the score of a plain classifier."""
     with np.load(SCORES) as file:
         scores = {name: Scores.of(dict(file), "marecg-small", name) for name in HOSPITALS}
     parts = [
@@ -87,7 +87,7 @@ def prior_row() -> tuple[str, str, str]:
 
 
 def table() -> str:
-    """All rows."""
+    """Return the table."""
     by_training = units().groupby("unit").mean()
     step, edges = (over(by_training["real"] - by_training[arm]) for arm in ("c2p", "edgeless"))
     few = few_records()

@@ -1,4 +1,4 @@
-"""Tables of the graph experiment (tables.md) and their picture, from scores.parquet.
+"""Write the tables of the graph experiment (tables.md) and their plot (forest.svg), from scores.parquet.
 
 python -m research.graph.make_tables
 """
@@ -49,7 +49,7 @@ PAIRS = (
 
 
 def crossed_rows(kept: pd.DataFrame) -> Iterator[str]:
-    """A row per difference of each regime in which several encoders have several seeds in common."""
+    """Yield a row per regime and difference of arms, for regimes with several seeds on several encoders."""
     for regime, of_regime in kept.groupby("regime", sort=False):
         parts = [part for _, part in of_regime.groupby("base")]
         tables = [units(part, PRIMARY, chosen_sigmas(part) or SIGMA) for part in parts]
@@ -65,7 +65,7 @@ def crossed_rows(kept: pd.DataFrame) -> Iterator[str]:
 
 
 def tables() -> tuple[str, str]:
-    """The page of all tables, and the picture of the first encoder."""
+    """Return the page of all tables, and the plot of the first encoder."""
     kept = pd.read_parquet(FOLDER / "scores.parquet")
     kept = kept.astype({"regime": str, "arm": str, "endpoint": str, "sigma": "float64"})
     leaves = pd.read_csv(FOLDER / "leaves.csv")

@@ -1,4 +1,4 @@
-"""Table of docs/graph.md on the paper's step from C2′ to C2, from step.csv.
+"""Print the table of docs/graph.md on the paper's step from C2′ to C2, which adds the graph, from step.csv.
 
 python -m research.graph.step_table
 """
@@ -14,20 +14,20 @@ TASKS = ("super", "sub", "form", "rhythm")
 
 
 def units() -> pd.DataFrame:
-    """The macro AUC in percent of each unit and arm, on each task and share."""
+    """Return the macro AUC in percent: a row per training seed, task and share, and a column per arm."""
     scores = pd.read_csv(FOLDER / "step.csv")
     return scores.pivot_table("auc", ["unit", "task", "share"], "arm")
 
 
 def rows() -> dict[str, pd.DataFrame]:
-    """The cells that a row of the table is the mean of, by its name."""
+    """Return the scores that each row of the table averages, by the row's name."""
     scores = units()
     by_task = {name: scores.xs(name, level="task") for name in TASKS}
     return {"**twelve cells**": scores} | by_task
 
 
 def table() -> str:
-    """A line a row: the arms' means, and what C2 gains over C2′ and over a graph without edges."""
+    """Return the table: means of the arms, and the gains of C2 over C2′ and over a graph without edges."""
     lines = [
         "| h_rhythm, linear probe | C2′ | C2, real | C2, edgeless | C2 − C2′ | real − edgeless |",
         "| --- | ---: | ---: | ---: | ---: | ---: |",

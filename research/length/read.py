@@ -1,8 +1,10 @@
-"""Probe encoders on PTB-XL's folds 7 and 8, and keep the logits of the test records.
+"""Probe encoders on PTB-XL's folds 7 and 8, and store the logits of the test records.
 
-`python -m research.length.read PTBXL FEATURES OUT ENCODER…` writes one `.npz` per encoder. An encoder is a
-run folder, `random-SEED` or `minirocket`. FEATURES keeps computed features. Records, draws and classifiers
-are the same as of `marecg probe --set readout=full --set folds=1-5,6,7-8`.
+    python -m research.length.read PTBXL FEATURES OUT ENCODER…
+
+ENCODER is a run folder, `random-SEED` for an untrained encoder, or `minirocket`. FEATURES is a folder that
+keeps computed features. The command writes OUT/ENCODER.npz. Records, draws and classifiers are the same as in
+`marecg probe --set readout=full --set folds=1-5,6,7-8`.
 
 Shapes: M test records, K classes.
 """
@@ -36,7 +38,7 @@ logger = logging.getLogger(__name__)
 
 
 def main(root: str, features: str, out: str, *encoders: str) -> None:
-    """Write the logits of each encoder's rows as float16, in units of each class's spread."""
+    """Write the logits of each encoder's rows as float16, standardised by class."""
     torch.set_num_threads(1)
     tasks = [task_named(name).open(Path(root), folds=Folds.of(FOLDS)) for name in TASKS]
     for name in encoders:
@@ -58,7 +60,10 @@ def main(root: str, features: str, out: str, *encoders: str) -> None:
 
 
 def tables(name: str, task: Task, features: Path) -> Iterator[tuple[str, FeatureTable]]:
-    """Yield an encoder's rows of a task with their features, as `ROW` or as `ROW, prototypes`."""
+    """Yield the name and features of each row of an encoder.
+
+    A name that ends in `, prototypes` means that concept scores come from the prototypes alone.
+    """
     if name == "minirocket":
         method = minirocket(task)
         table = extract(task.viewed, (method,), features, shown)[method.name]

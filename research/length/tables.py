@@ -1,4 +1,6 @@
-"""Tables of the length experiment: `python -m research.length.tables`, from the logits in scores/.
+"""Print the tables on encoders that were trained for different lengths, from the logits in scores/.
+
+    python -m research.length.tables
 
 Shapes: M test records, K classes, S draws, R resamples.
 """

@@ -1,4 +1,4 @@
-"""Tables of log.md on how the classifiers of full are averaged, from average.csv.
+"""Print the tables of log.md on ways to average the classifiers of the full readout, from average.csv.
 
 python -m research.small.average_table
 """

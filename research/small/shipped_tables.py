@@ -1,4 +1,4 @@
-"""Tables of the shipped encoder, probed again, in log.md, from shipped.csv and rotations.csv.
+"""Print the tables of log.md on the probes of marecg-small, from shipped.csv and rotations.csv.
 
 python -m research.small.shipped_tables
 """

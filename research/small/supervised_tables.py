@@ -1,4 +1,4 @@
-"""Tables of log.md on networks from scratch, from s4.csv and the twin's scores.
+"""Print the tables of log.md on networks trained from scratch on the labels, from s4.csv and twin.csv.
 
 python -m research.small.supervised_tables
 """

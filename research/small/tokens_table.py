@@ -1,4 +1,4 @@
-"""Tables of log.md on tokens that keep a lead's ST and T, from tokens.csv."""
+"""Return the tables of log.md on patch tokens that keep each lead's ST and T, from tokens.csv."""
 
 from pathlib import Path
 

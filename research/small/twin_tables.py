@@ -1,4 +1,6 @@
-"""Tables of the twins in log.md and docs/pretrained.md, from twin.csv and twin2.csv.
+"""Print the tables in log.md and docs/pretrained.md on twins of marecg-small, from twin.csv and twin2.csv.
+
+A twin is trained like marecg-small, but without PTB-XL's folds 7 and 8, on which it is tested.
 
 python -m research.small.twin_tables
 """

@@ -1,7 +1,9 @@
-"""Read a prepared corpus by frozen encoders, and keep the beat readouts.
+"""Store the beat readouts of a prepared corpus by frozen encoders.
 
-`python -m research.graph.prior.features CORPUS OUT ENCODER…`: an encoder is a model's name, `random-SEED` or
-`minirocket`.
+    python -m research.graph.prior.features CORPUS OUT ENCODER…
+
+ENCODER is the name of a model, `random-SEED` for an untrained encoder, or `minirocket`. The command writes
+OUT/ENCODER.npy. The beat readout is explained in `marecg.model.readout`.
 
 Shapes: M records, V beat readout, B batch.
 """
@@ -40,7 +42,7 @@ def read_encoder(model: MarEcg, corpus: Corpus) -> NDArray[np.float32]:
 
 
 def read_minirocket(corpus: Corpus) -> NDArray[np.float32]:
-    """Return MiniRocket's features of every record; its biases come from 256 records without their labels."""
+    """Return MiniRocket's features of each record. Its biases come from 256 records, without labels."""
     convolutions = import_module("aeon.transformations.collection.convolution_based")  # it is slow to import
 
     def slow(rows: NDArray[np.int64]) -> NDArray[np.float32]:

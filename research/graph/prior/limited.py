@@ -1,7 +1,13 @@
 """Score findings with few labels, with and without the score of a group of findings as a prior.
 
-One finding at a time keeps k of its positives in the teaching half; every other finding keeps all its labels.
-All fits are ridge regressions that differ from a common one by at most a few rows, so they are updates of it.
+The records of a hospital are split into two halves. One half is for training (the teaching half), and the
+other half is for scoring. One finding at a time keeps the labels of k positive records in the teaching half.
+All other findings keep all labels. A leaf is a finding of the concept graph. The group of a finding has the
+finding and similar findings (siblings), according to a graph. With a weight w, the score of the group is
+added to the score of the finding.
+
+All fits are ridge regressions. They differ in at most a few records, so each fit is computed as an update of
+a common fit.
 
 Shapes: M records, F features (the last is constant), N concepts, G groups, K kept rows, T scored rows.
 An outcome has D draws, K values of k, G groups and W weights.
@@ -28,12 +34,20 @@ FREE = 1e-3
 Floats = NDArray[np.float64]
 Mask = NDArray[np.bool_]
 Groups = Mapping[str, frozenset[int]]
-"""By name of a graph, the group of a finding: the finding itself and its siblings."""
+"""Group of a finding in each graph, by the graph's name: the finding itself and its siblings."""
 
 
 @dataclass(frozen=True)
 class Hospital:
-    """Records of a hospital: features, leaves, and the half and part of each record."""
+    """Records of a hospital.
+
+    Attributes:
+        name: name of the hospital.
+        x_MF: features.
+        y_MN: leaves.
+        half_M: half of each record, 0 or 1.
+        part_M: part of each record within its half, 0 or 1.
+    """
 
     name: str
     x_MF: NDArray[np.float32]
@@ -49,12 +63,12 @@ class Hospital:
 
 
 def digit(name: str, salt: str) -> int:
-    """Return 0 or 1 by a name alone."""
+    """Return 0 or 1 by a hash of `salt` and `name`."""
     return int(hashlib.sha256(f"{salt}{name}".encode()).hexdigest(), 16) % 2
 
 
 def auc(y_T: Mask, score_GT: Floats) -> Floats:
-    """Return the AUC of each row of scores, [G]; ties are in the order of the records."""
+    """Return the AUC of each row of scores, [G]. Tied records are ranked in their order."""
     positives = int(y_T.sum())
     pairs = positives * (len(y_T) - positives)
     if not pairs:
@@ -65,7 +79,7 @@ def auc(y_T: Mask, score_GT: Floats) -> Floats:
 
 
 class Fit:
-    """Ridge regression on base rows, to which kept rows can be added without solving it again.
+    """Ridge regression on base rows, to which kept rows can be added without a new fit of all rows.
 
     Args:
         x_MF: features of all records, of which the last is constant.
@@ -117,11 +131,11 @@ class Teaching:
         return x_KF.T @ x_KF
 
     def bears(self, group: frozenset[int], rows: NDArray[np.int64]) -> Floats:
-        """Return which rows bear a leaf of a group, as numbers."""
+        """Return whether each row has a leaf of a group, as 0.0 or 1.0."""
         return self.y_MN[np.ix_(rows, sorted(group))].any(1).astype(float)
 
     def order(self, finding: int, draw: int, rows: NDArray[np.int64], salt: int = 0) -> NDArray[np.int64]:
-        """Return a finding's positives among rows in the order of a draw."""
+        """Return the rows that have a finding, in the random order of a draw."""
         positives = rows[self.y_MN[rows, finding]]
         generator = np.random.default_rng([salt, self.half, finding, draw])
         return generator.permutation(positives)
@@ -135,7 +149,7 @@ def spread(score_MG: Floats, rows: NDArray[np.int64]) -> Floats:
 def looks(
     teaching: Teaching, base: NDArray[np.int64], finding: int, kept: NDArray[np.int64]
 ) -> frozenset[int]:
-    """Return a finding and those whose mean features are nearest to its kept records' by cosine."""
+    """Return a finding, and the findings whose mean features are most similar to its kept records."""
     y_KN = teaching.y_MN[base]
     others = np.flatnonzero(y_KN.sum(0) >= ENOUGH_SIBLING)
     x_BF = teaching.x_MF[base][:, :-1]
@@ -181,7 +195,7 @@ def families_by_alpha(hospital: Hospital, half: int, families: Sequence[frozense
 
 @dataclass(frozen=True)
 class Outcome:
-    """Scores of one finding in one half; AUC by draw, k and so on.
+    """Scores of a finding when one half is the teaching half.
 
     `labels_DK` and `prior_DKGW` are AUC. `sibling_DKGW` is the siblings' mean gain, 0 without siblings.
     `over_*` are the same AUC on another hospital.
@@ -206,7 +220,7 @@ def one_finding(
     inner_draws: int = INNER_DRAWS,
     weights: Sequence[float] = WEIGHTS,
 ) -> Outcome:
-    """Return the outcome of one finding; `alpha_K` are the penalties of plain labels by k.
+    """Return the outcome of a finding. `alpha_K` has the penalty without a prior for each k.
 
     The last group is the one by looks, if `look`.
     """

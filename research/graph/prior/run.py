@@ -1,9 +1,16 @@
-"""Run the experiment of plan.md on features that `features.py` has kept.
+"""Run the experiment of plan.md on stored features: findings with few labels, with a group's score as prior.
 
-`python -m research.graph.prior.run PTBXL CORPUS FEATURES OUT STAGE ENCODER…`: PTBXL is the folder of its
-tables. STAGE is `real` (all graphs), `family` (the real graph alone), `own` (the same with α chosen
-on the hospital itself) or `shuffles-FIRST-STOP`, by seeds; `within-FIRST-STOP` leaves Normal as it is. With
-`@ptbxl` or `@others` behind it, it runs on one hospital.
+    python -m research.graph.prior.run PTBXL CORPUS FEATURES OUT STAGE ENCODER…
+
+PTBXL is the folder of the dataset's tables, and FEATURES is the folder that `features.py` wrote. STAGE is:
+
+- `real`: groups of findings from all graphs except shuffled graphs.
+- `family`: groups from the real graph only.
+- `own`: as `family`, with the penalty α chosen on the same hospital.
+- `shuffles-FIRST-STOP`: groups from shuffled graphs, whose seeds are FIRST to STOP − 1.
+- `within-FIRST-STOP`: as `shuffles`, but findings of the family Normal keep their place.
+
+`STAGE@ptbxl` or `STAGE@others` runs a stage on one hospital only.
 """
 
 import logging
@@ -70,7 +77,7 @@ def read_hospitals(corpus: Corpus, x_MF: NDArray[np.float32]) -> dict[str, Hospi
 
 
 def superclasses(onto: Ontology, root: Path, codes: list[list[str]]) -> dict[int, str]:
-    """Return SCP-ECG's superclass of each leaf, or rhythm or form, by most of its statements."""
+    """Return SCP-ECG's superclass, `rhythm` or `form` for each leaf: the most frequent of its statements."""
     statements = {f"scp:{one.name}": one for one in ptbxl.statements(root).values()}
     count = Counter(code for record in codes for code in {*record} if code in statements)
     votes: dict[int, Counter[str]] = {}
@@ -83,7 +90,7 @@ def superclasses(onto: Ontology, root: Path, codes: list[list[str]]) -> dict[int
 
 
 def groups_of(finding: int, onto: Ontology, tags: dict[int, str], other: Hospital) -> Groups:
-    """Return the finding's group in each graph but the one by looks."""
+    """Return the finding's group in each graph except `looks`, which depends on features."""
     leaves = [n for n in range(len(onto)) if n not in onto.roots]
     family = np.array(onto.families)
     normal = next(node.index for node in onto.nodes if node.abbr == "Normal")
@@ -102,7 +109,7 @@ def groups_of(finding: int, onto: Ontology, tags: dict[int, str], other: Hospita
 
 
 def shuffled(finding: int, onto: Ontology, seeds: range, *, within: bool = False) -> Groups:
-    """Return the finding's group in graphs whose leaves are exchanged, `within` those outside Normal."""
+    """Return the finding's group in shuffled graphs. With `within`, leaves of the family Normal stay."""
     leaves = np.array([n for n in range(len(onto)) if n not in onto.roots])
     family = np.array(onto.families)[leaves]
     groups = {}
@@ -118,7 +125,7 @@ def shuffled(finding: int, onto: Ontology, seeds: range, *, within: bool = False
 
 
 def penalties(path: Path, hospitals: dict[str, Hospital], onto: Ontology) -> dict[str, NDArray[np.floating]]:
-    """Return the mean AUC of plain labels by α and k, and of families by α, kept in a file."""
+    """Return the mean AUC without a prior by α and k, and of families by α. Store them in a file."""
     if not path.exists():
         member = [
             frozenset(n for n in range(len(onto)) if onto.families[n] == root and n != root)

@@ -1,8 +1,12 @@
-"""Tables of the prior from its scores.
+"""Print the tables on the score of a finding's group as a prior, when k records of the finding are labelled.
 
-`python -m research.graph.prior.tables` prints them; with `--from OUT` it first packs what `run` wrote.
+    python -m research.graph.prior.tables [--from OUT]
 
-Axes of the stored arrays: finding, half, draw, k, graph, weight. AUC are stored as round(65535 · AUC).
+With `--from OUT`, the files that `research.graph.prior.run` wrote to OUT are first packed into one file.
+Plain labels are a ridge regression without a prior. `always` adds the prior with weight ¼. `gated` adds it
+only if it improves the scores of the finding's siblings in the teaching half.
+
+Axes of the stored arrays: finding, half, draw, k, graph, weight. An AUC is stored as round(65535 · AUC).
 """
 
 import sys
@@ -24,7 +28,7 @@ HOSPITALS = {"ptbxl": "PTB-XL", "others": "other hospitals"}
 GRAPHS = ("real", "scp", "co-occurrence", "abnormal", "looks")
 COUNTS = (1, 2, 5, 10, 20)
 FEW = 3
-"""The first k, over which the primary endpoint is a mean."""
+"""Number of values of k, from the smallest, over which the primary endpoint is averaged."""
 FULL_SCALE = 65_535
 RULES = ("gated", "always")
 EVERY_RULE = ("always", "gated", "by weight")
@@ -164,7 +168,7 @@ def by_encoder(file: Mapping[str, NDArray[np.generic]]) -> Iterator[str]:
 
 
 def by_penalty(file: Mapping[str, NDArray[np.generic]]) -> Iterator[str]:
-    """Yield the table in which α is the best of plain labels on the hospital itself."""
+    """Yield the table with the penalty α that is best for plain labels on the same hospital."""
     yield "| α chosen on the hospital itself | labels | always ¼ | gated ¼ |"
     yield "| --- | ---: | ---: | ---: |"
     for hospital, title in HOSPITALS.items():
@@ -177,7 +181,7 @@ def by_penalty(file: Mapping[str, NDArray[np.generic]]) -> Iterator[str]:
 
 
 def by_graph(file: Mapping[str, NDArray[np.generic]]) -> Iterator[str]:
-    """Yield the table of the groups that other graphs give."""
+    """Yield the table of priors by groups from other graphs."""
     yield "| group of a finding | hospital | always ¼ | gated ¼ | real − it, gated |"
     yield "| --- | --- | ---: | ---: | ---: |"
     for hospital, title in HOSPITALS.items():
@@ -191,7 +195,7 @@ def by_graph(file: Mapping[str, NDArray[np.generic]]) -> Iterator[str]:
 
 
 def by_count(file: Mapping[str, NDArray[np.generic]]) -> Iterator[str]:
-    """Yield the table by k, and on the other hospital."""
+    """Yield the table of gains for each k, on the same and on the other hospital."""
     yield f"| gated ¼, by k | {' | '.join(map(str, COUNTS))} | tested on the other hospital, k = 1, 2, 5 |"
     yield "| --- " + "| ---: " * (len(COUNTS) + 1) + "|"
     for hospital, title in HOSPITALS.items():
@@ -203,7 +207,7 @@ def by_count(file: Mapping[str, NDArray[np.generic]]) -> Iterator[str]:
 
 
 def by_shuffle(file: Mapping[str, NDArray[np.generic]]) -> Iterator[str]:
-    """Yield the table of the graphs whose leaves are exchanged, on the first draws."""
+    """Yield the table of shuffled graphs, on the first draws."""
     yield "| exchanged | rule | hospital | graphs | real | mean | best | p |"
     yield "| --- | --- | --- | ---: | ---: | ---: | ---: | ---: |"
     for stage, what in SHUFFLED.items():
@@ -220,7 +224,7 @@ def by_shuffle(file: Mapping[str, NDArray[np.generic]]) -> Iterator[str]:
 
 
 def by_finding(file: Mapping[str, NDArray[np.generic]]) -> Iterator[str]:
-    """Yield the table of the findings, with always ¼ and gated ¼."""
+    """Yield the table of gains for each finding, by the rules `always` and `gated`."""
     yield "| finding | hospital | labels alone | always ¼ | gated ¼ | prior used |"
     yield "| --- | --- | ---: | ---: | ---: | ---: |"
     for hospital, title in HOSPITALS.items():
