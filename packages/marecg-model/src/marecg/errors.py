@@ -8,12 +8,12 @@
     │   │   └── UnknownSettingError no setting has this name
     │   └── UnknownConceptError     no concept has this index or abbreviation
     ├── InputError                  3: an input can't be read
-    │   ├── SourceError             an ontology's source
+    │   ├── SourceError             a source file of an ontology
     │   ├── CorpusError             a corpus, or a folder of records
     │   │   ├── SourceGoneError     a folder of records has become unreachable
     │   │   └── WorkerKilledError   a worker process was killed from outside
     │   ├── CheckpointError         a checkpoint, or an exported model
-    │   └── RecordError             a single record, with the reason counted in reports
+    │   └── RecordError             a single record; reports count the reasons
     ├── OutputError                 3: an output can't be written
     ├── DivergedError               gradients stay infinite or undefined
     ├── PeerError                   another process of the run doesn't respond

@@ -78,7 +78,7 @@ def classifier_evidence(folder: str | Path, say: Texts) -> str:
 
 
 Call = tuple[str, str, str]
-"""Name of a called class, its probability and its threshold. Both are texts, in percent."""
+"""Name of a class that a classifier assigns, and its probability and threshold as texts in percent."""
 FINDINGS = 8
 """Number of nearest findings in the list. Coded findings are listed in addition."""
 SEARCHED = 1024

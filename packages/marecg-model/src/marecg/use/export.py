@@ -1,7 +1,8 @@
 """Export a trained model as a single file that runs without marecg: ONNX, or a program of torch.export.
 
-The file of an encoder takes windows of the encoder's context, and returns what `embed` returns for each
-window. Resampling, cutting windows and averaging over them are not part of the file.
+The file of an encoder takes windows that are as long as the encoder's context, and returns what
+`marecg.embed` returns for each window. Resampling, cutting windows and averaging over windows are not part of
+the file.
 
 The file of a classifier takes whole records of any length, and returns what `EcgClassifier` returns. Only
 resampling is not part of the file.

@@ -210,12 +210,12 @@ def predict_table(
 
     - `id`: name of the record, as in `marecg embed`.
     - `record`, `source`: name of the record within its source, and the source, for example a study.
-    - `identity`: published name, for example `ptbxl/00001`, whose number is the `ecg_id`.
+    - `identity`: published name, for example `ptbxl/00001` for the record of PTB-XL with the `ecg_id` 1.
     - `patient`: id of the patient.
     - `start`: beginning of the part of a long record that the row is about, in seconds.
-    - A column per concept or class. A class called `start` gets the column `p start`, and so on.
-    - `InfMI by family`, and so on: for each leaf without training records, the share of its family.
-    - `called`: for a classifier, the called classes.
+    - A column per concept or class. A class with the name of another column gets, for example, `p start`.
+    - For each leaf without training records, the share of its family, for example `InfMI by family`.
+    - `called`: for a classifier, the classes that it assigns.
     - `told`: with `answers`, the findings and families that can be reported at the risk.
 
     Args:

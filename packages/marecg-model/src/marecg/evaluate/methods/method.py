@@ -25,7 +25,7 @@ class Row:
         weight_F: factors by which the standardised features are multiplied, if any.
         choose: function that fits a classifier on these features; None for the protocol's classifier.
         of_classes: function from features [M, F] and the task to a further feature for each class, [M, K].
-            Only the classifier of this class reads it.
+            Only the class's own classifier reads the feature.
         own_weight: factor by which the standardised features from `of_classes` are multiplied.
         without_labels: function that scores the features of test records without learning from labels. It
             returns None if it can't score the task.

@@ -45,8 +45,8 @@ class Part:
         x_MF: features.
         y_MK: labels, 0 or 1.
         weight_F: factors by which the standardised features are multiplied, if any.
-        class_wise: whether the last K features belong to one class each. Only the classifier of this class
-            reads the feature, for example the similarity to the class's concept.
+        class_wise: whether the last K features belong to one class each, for example its concept score. Only
+            the class's own classifier reads the feature.
         note: function that shows the current fit to the user. It is called with a description of each fit.
     """
 

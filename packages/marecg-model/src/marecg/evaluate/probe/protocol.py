@@ -68,7 +68,8 @@ class Protocol:
             is used.
         reader: function from a name and an encoder to a method (`methods.method.Method`), which computes the
             encoder's features; None if the requested readout is used.
-        row: name of the row that a report is about. It is one of the rows of the reader's method.
+        row: name of the row that a report is about, which is a row of the reader's method; "" without a
+            reader.
     """
 
     name: str

@@ -43,7 +43,7 @@ CONCEPTS = f"{BEATS} + concepts"
 ZERO_SHOT = "zero-shot"
 """Row of a run's concept scores, without a classifier that is trained on the task."""
 READ_AS = {"rhythm": ENCODER, "wide": WIDE, "beats": BEATS, "full": FULL, "concepts": CONCEPTS}
-"""Name of the row for each value of `--readout`."""
+"""Name of the row for each value of the setting `readout` of `marecg probe`."""
 ENCODER_METHODS = (ENCODER, WIDE, BEATS, FULL, CONCEPTS, MEAN_H, ZERO_SHOT)
 """Rows of a run's encoder. All other rows are controls or baselines."""
 RANDOM = "random encoder"
