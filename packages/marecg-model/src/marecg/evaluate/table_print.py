@@ -86,7 +86,7 @@ class Grid:
         over: heading above each column. Adjacent columns may share a heading.
         heads: head of each column.
         text_columns: number of left-aligned columns.
-        groups: lines of cells, in groups.
+        groups: rows of cells. An output format may separate the groups of rows by a line.
     """
 
     over: list[str]

@@ -77,7 +77,8 @@ class Verdict(StrEnum):
     """Possible verdicts on an encoder by its probes, from best to worst.
 
     An encoder is `better`, `even` or `worse` in comparison with the best other method of the report, such as
-    hand-crafted measurements.
+    hand-crafted measurements. `leaking` means that test records were in training. `untested` means that no
+    report compares the encoder with another method.
     """
 
     better = "better"

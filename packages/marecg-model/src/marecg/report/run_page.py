@@ -42,8 +42,8 @@ def write_report(run: str | Path, data: str | Path | None = None, out: str | Pat
     Args:
         run: folder of a finished run.
         data: prepared corpus, whose records and their nearest neighbours are shown; None to leave them out.
-        out: HTML file. Its pictures are written to a folder with the same name. By default, report.html and
-            pictures in the folder of the run.
+        out: HTML file. Its pictures are written to a folder with the same name, without the suffix. If None,
+            the page is report.html in the folder of the run, and the pictures are in the subfolder pictures.
 
     Returns:
         The path of the page, which has at most a few megabytes.

@@ -40,7 +40,7 @@ class Texts:
 
 
 def caption(key: str, **values: object) -> str:
-    """Return a caption of the pages of runs and classifiers, and fill in the values."""
+    """Return the English caption with a key in texts.toml, and fill in the values."""
     return _read()["captions"][key].format(**values)
 
 

@@ -48,7 +48,7 @@ class ExportedEncoder(nn.Module):
         self.model = model
 
     def forward(self, x: Tensor, n_valid: Tensor, absent: Tensor) -> Outputs:
-        """Return h_rhythm [B, D] and the patch vectors H̄ [B, T, D]."""
+        """Return h_rhythm [B, D] and the patch vectors H̄ [B, T, D]. `Inputs` explains the arguments."""
         features = self.model.of_windows(x, n_valid, absent)
         rhythm, config = features.rhythm, self.model.config
         for phase in range(1, config.phases):

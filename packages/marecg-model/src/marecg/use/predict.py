@@ -184,7 +184,7 @@ def reader_of(run: str | Path) -> MarEcg | EcgClassifier:
 def answers_and_risk(
     run: str | Path, reader: MarEcg | EcgClassifier, risk: float | None = None, labels: Path | None = None
 ) -> tuple[Answers | None, float]:
-    """Return a model's fitted answers (None without any), and `risk` or, if it is None, its default.
+    """Return a model's fitted answers, or None if it has none; and the risk, which is `RISK` by default.
 
     Raises `UsageError` if `risk` or `labels` is given, but the model has no fitted answers.
     """
@@ -213,7 +213,7 @@ def predict_table(
     - `identity`: published name, for example `ptbxl/00001` for the record of PTB-XL with the `ecg_id` 1.
     - `patient`: id of the patient.
     - `start`: beginning of the part of a long record that the row is about, in seconds.
-    - A column per concept or class. A class with the name of another column gets, for example, `p start`.
+    - A column per concept or class, with its name. The column of a class called `start` is `p start`.
     - For each leaf without training records, the share of its family, for example `InfMI by family`.
     - `called`: for a classifier, the classes that it assigns.
     - `told`: with `answers`, the findings and families that can be reported at the risk.

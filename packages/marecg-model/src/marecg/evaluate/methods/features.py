@@ -169,7 +169,7 @@ def _blocks(recordings: Recordings, methods: Sequence[Method], rows: range) -> l
 
 
 def finite(x_CL: NDArray[np.float32]) -> NDArray[np.float32]:
-    """Return the signal unchanged. Raises `RecordError` (`nan`) if a sample isn't finite."""
+    """Return the signal unchanged. Raises `RecordError` with the reason `nan` if a sample isn't finite."""
     if not np.isfinite(x_CL).all():
         raise RecordError("nan", "has samples without a value")
     return x_CL

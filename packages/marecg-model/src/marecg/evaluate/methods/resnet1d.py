@@ -145,5 +145,5 @@ def _logits(net: nn.Module, x_MCN: Tensor) -> Floats:
 
 
 def slow_signals(signals: list[NDArray[np.float32]]) -> NDArray[np.float32]:
-    """Return the first ten seconds of B signals [C, L] at 100 Hz, padded with zeros, as [B, C, N]."""
+    """Resample the first ten seconds of B signals [C, L] to 100 Hz. Return [B, C, N], padded with zeros."""
     return np.stack([window(resample(x_CL, FS, HZ), SAMPLES)[0] for x_CL in signals])

@@ -112,7 +112,8 @@ class Leak(Frozen):
 
     Attributes:
         records: number of these records.
-        same_record, same_patient, same_signal: their names, by what was identical.
+        same_record, same_patient, same_signal: names of the records whose name, patient or signal is also in
+            the training data.
     """
 
     records: Count
@@ -180,7 +181,7 @@ def describe_leak(leak: Leak | None) -> str:
 
 
 def basis(report: Report) -> Iterator[tuple[str, str]]:
-    """Yield the conditions of a report's scores as pairs of name and value."""
+    """Yield the conditions of a report's scores, for example the split, as pairs of name and value."""
     records = report.records
     pooled = ""
     if report.rotations > 1:

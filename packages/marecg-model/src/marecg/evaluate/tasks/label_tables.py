@@ -217,7 +217,7 @@ def read_split_tables(folder: Path, stem: str, key: str) -> LabelTable:
 
 
 def described(stem: str) -> str:
-    """Return a description of split tables for reports."""
+    """Return a description of MERL's split tables `STEM_….csv`, for reports."""
     return f"the tables {stem}_*.csv, labels by name"
 
 

@@ -22,7 +22,10 @@ ALL = "all"
 
 
 def task_named(name: str) -> TaskDefinition:
-    """Return a task by name, `FILE.py:NAME` or table of labels. Raises `UsageError` if it is unknown."""
+    """Return a task by its name, as `FILE.py:NAME`, or from a CSV of labels.
+
+    Raises `UsageError` if the name is unknown.
+    """
     if name.endswith(".csv"):
         return TaskDefinition(Path(name).stem, CORPUS.data, partial(labels_task, Path(name)))
     return plugin(name, TASKS, TaskDefinition, "task")

@@ -85,7 +85,7 @@ class LabelTable:
         classes: names of the K classes.
         ids: names of the records.
         y_MK: labels, uint8.
-        split_M: part of each record, from `SPLITS`.
+        split_M: part of each record: `train`, `val` or `test`.
     """
 
     classes: tuple[str, ...]
@@ -104,7 +104,7 @@ class Task:
         recordings: recordings of the dataset.
         row_M: int64 [M], number of each labelled record in `recordings`.
         y_MK: uint8 [M, K], 1 if a record has a class.
-        split_M: part of each record, from `SPLITS`.
+        split_M: part of each record: `train`, `val` or `test`.
         folds: description of how the split was made.
         missing: labelled records that are not on disk.
         unlabelled: number of recordings without a class, which are left out.
@@ -134,7 +134,7 @@ class Task:
         return replace(self, row_M=self.row_M[keep_M], y_MK=self.y_MK[keep_M], split_M=self.split_M[keep_M])
 
     def part(self, name: str) -> "Task":
-        """Return the task with the records of one of `SPLITS`."""
+        """Return the task with the records of one part: `train`, `val` or `test`."""
         return self.only(self.split_M == name)
 
     def without(self, records: Collection[str]) -> "Task":
