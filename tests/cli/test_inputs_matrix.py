@@ -82,7 +82,7 @@ def test_predict_of_many_records_is_a_table_with_what_joins_them(kinds, kind, mo
     assert len(rows) == RECORDS
     if kind != "array":
         assert {row["record"] for row in rows} == set(Corpus.open(kinds / "corpus").ids)
-    others = {*RECORD_COLUMNS, "called", "told"}
+    others = {*RECORD_COLUMNS, "called", "answers"}
     shares = [float(value) for name, value in rows[0].items() if name not in others]
     assert sum(shares) == pytest.approx(1, abs=1e-3)
     assert ("called" in rows[0]) == (model == "clf")

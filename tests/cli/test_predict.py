@@ -58,7 +58,7 @@ def test_a_prediction_names_concepts_with_their_neighbours(place, header):
     by_name = {concept["abbr"]: concept for concept in concepts}
     ami, anterior = by_name["AMI"], by_name["AntMI"]
     about = {"index", "abbr", "label", "share", "neighbours"}
-    assert set(anterior) == about | {"support", "by_family", "told"}
+    assert set(anterior) == about | {"support", "by_family", "answer"}
     beside = {each["abbr"]: each for each in anterior["neighbours"]}
     about = {name: ami[name] for name in ("index", "abbr", "label", "share")}
     assert beside["AMI"] == about | {"relation": "subtype of"}
@@ -162,12 +162,12 @@ def test_what_can_be_told_at_a_risk_is_a_finding_or_its_family_alone(calibrated,
         "Conduction, without saying which finding (Conduction), probability 100%",
     ]
     _, out, _ = invoke("predict", calibrated, header, "--top", "1", "--format", "json")
-    assert {each["abbr"] for each in json.loads(out) if each["told"]} == {"AF", "Conduction"}
+    assert {each["abbr"] for each in json.loads(out) if each["answer"]} == {"AF", "Conduction"}
 
 
 def test_a_table_says_what_can_be_told_of_each_record(calibrated, place, tmp_path):
     run("predict", calibrated, place / "wfdb", "--out", tmp_path / "told.csv")
-    told = pd.read_csv(tmp_path / "told.csv")["told"]
+    told = pd.read_csv(tmp_path / "told.csv")["answers"]
     assert {tuple(sorted(each.split("; "))) for each in told} == {("AF", "Conduction")}
 
 
@@ -182,7 +182,7 @@ def test_labels_of_some_records_adapt_what_is_told_of_all(calibrated, place, hea
     labels.to_csv(tmp_path / "labels.csv", index=False)
     adapt = ("--set", f"calibrate={tmp_path / 'labels.csv'}")
     run("predict", calibrated, place / "wfdb", "--out", tmp_path / "adapted.csv", *adapt)
-    told, adapted = (pd.read_csv(tmp_path / f"{name}.csv")["told"] for name in ("told", "adapted"))
+    told, adapted = (pd.read_csv(tmp_path / f"{name}.csv")["answers"] for name in ("told", "adapted"))
     assert (told.eq("AF").all(), adapted.isna().all()) == (True, True)
     code, _, err = invoke("predict", calibrated, header, *adapt)
     assert (code, "calibrate needs several records" in err) == (2, True)

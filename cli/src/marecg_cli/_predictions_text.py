@@ -40,7 +40,7 @@ def print_nearest(reader: Any, q_N: Any, top: int, answers: Any, risk: float, fo
         all_concepts = nearest(reader, q_N, len(q_N))
         also = [concept for concept in all_concepts if concept.index in {*answered} - printed]
         lines = [*concepts, *untaught, *also]
-        result_json([asdict(concept) | {"told": answered.get(concept.index)} for concept in lines])
+        result_json([asdict(concept) | {"answer": answered.get(concept.index)} for concept in lines])
         return
     names = [c.label if c.label == c.abbr else f"{c.label} ({c.abbr})" for c in concepts]
     for concept, name in zip(concepts, names, strict=True):

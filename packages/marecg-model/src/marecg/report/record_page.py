@@ -349,10 +349,11 @@ class _RecordPage:
         [answered] = answers.select(model.ontology, q_N[None])
         nodes = [model.ontology.nodes[answer.concept] for answer in answered]
         names = [
-            say("told_family", family=say.concept(node)) if node.root else say.concept(node) for node in nodes
+            say("answers_family", family=say.concept(node)) if node.root else say.concept(node)
+            for node in nodes
         ]
-        what = "; ".join(names) or say("told_nothing")
-        return paragraph(say("told", risk=f"{100 * RISK:g} %", records=answers.records, what=what))
+        what = "; ".join(names) or say("answers_nothing")
+        return paragraph(say("answers", risk=f"{100 * RISK:g} %", records=answers.records, what=what))
 
     def _by_similarity(self, q_N: NDArray[np.float32]) -> list[Concept]:
         return [self.ontology.nodes[index] for index in np.argsort(-q_N, kind="stable").tolist()]

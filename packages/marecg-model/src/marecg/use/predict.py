@@ -216,12 +216,12 @@ def predict_table(
     - A column per concept or class, with its name. The column of a class called `start` is `p start`.
     - For each leaf without training records, the share of its family, for example `InfMI by family`.
     - `called`: for a classifier, the classes that it assigns.
-    - `told`: with `answers`, the findings and families that can be reported at the risk.
+    - `answers`: if answers are given, the findings and families that can be reported at the risk.
 
     Args:
         reader: model or classifier, from `reader_of`.
         records: records to read.
-        answers: fitted answers of the model; None to leave out the column `told`.
+        answers: fitted answers of the model; None to leave out the column `answers`.
         risk: share of answers that may be wrong.
         labels: CSV of labels of some of the records, to which the answers are first adapted
             (`Answers.recalibrated`).
@@ -264,7 +264,7 @@ def predict_table(
             record_names = list(map(_names, rows))
             answers = answers.recalibrated(model.ontology, q_BN, record_names, label_table, labels)
         answered = answers.select(model.ontology, q_BN, risk)
-        table["told"] = ["; ".join(names[answer.concept] for answer in found) for found in answered]
+        table["answers"] = ["; ".join(names[answer.concept] for answer in found) for found in answered]
     if classifier:
         reached = classifier.calls(shares.to_numpy())
         table["called"] = ["; ".join(str(name) for name in np.array(names)[is_K]) for is_K in reached]
