@@ -71,17 +71,20 @@ def _judged_rows(compared: Compared) -> dict[tuple[str, str], list[RoutingRow]]:
     for row in compared.draft.mappings:
         if row.node is not None and row.table != PAPER:
             rows.setdefault((row.table, row.code), []).append(row)
-    packaged = {key: _reached(compared.packaged, *key) for key in rows if key[1] in decided}
+    packaged, now = _reached(compared.packaged), _reached(compared.draft)
     return {
         key: of_code
         for key, of_code in rows.items()
-        if key[0] == CURATED or key not in packaged or _reached(compared.draft, *key) != packaged[key]
+        if key[0] == CURATED or key[1] not in decided or now[key] != packaged.get(key, set())
     }
 
 
-def _reached(draft: Draft, table: str, code: str) -> set[str]:
-    rows = (row for row in draft.mappings if (row.table, row.code) == (table, code))
-    return {draft.abbreviation(row.node or "") for row in rows}
+def _reached(draft: Draft) -> dict[tuple[str, str], set[str]]:
+    """Return the abbreviations of the concepts that each code reaches, by table and code."""
+    reached: dict[tuple[str, str], set[str]] = {}
+    for row in draft.mappings:
+        reached.setdefault((row.table, row.code), set()).add(draft.abbreviation(row.node or ""))
+    return reached
 
 
 def _other_decision(compared: Compared, code: str, reached: list[str]) -> str:

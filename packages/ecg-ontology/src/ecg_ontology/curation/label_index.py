@@ -105,12 +105,15 @@ class LabelIndex(Generic[T]):
         folded, written = fold(label), _as_written(label)
         words = frozenset(self._normal_form(word) for word in words_of(label))
         total = sum(self._weight.get(word, self._rare) for word in words)
-        for number in sorted({number for word in words for number in self._by_word.get(word, ())}):
+        common: dict[int, float] = defaultdict(float)
+        for word in words:
+            for number in self._by_word.get(word, ()):
+                common[number] += self._weight[word]
+        for number, shared in sorted(common.items()):
             text, its_fold, its_words, of = self._texts[number]
             if its_fold == folded:
                 yield 1.0, text, of
                 continue
-            shared = sum(self._weight[word] for word in words & its_words)
             alike = shared / (total + self._weights[number] - shared)
             if its_words <= words and (
                 len(its_words) > 1 or len(text) > _FUZZY or _as_written(text) <= written

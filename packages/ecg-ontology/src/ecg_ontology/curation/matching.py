@@ -168,28 +168,33 @@ def _of_parts(onto: Ontology, label: str, ranked: list[ConceptMatch], without: s
 
 
 def _ranked(onto: Ontology, label: str, without: str) -> list[ConceptMatch]:
-    best: dict[int | None, ConceptMatch] = {}
+    best: dict[int | None, tuple[float, str, _Text]] = {}
     for score, matched, text in _index(onto).near(label, LEAST):
         if without and text.code == without:
             continue
         index = text.concept.index if text.concept else None
-        if index not in best or score > best[index].score:
-            predicate = text.predicate if score == 1 else BROAD if text.predicate == BROAD else CLOSE
-            finding = text.concept.abbr if text.concept else text.code
-            best[index] = ConceptMatch(
-                mention=Mention(concept=text.concept, finding=finding, text=matched),
-                score=score,
-                predicate=predicate if text.concept else "",
-                note=text.note,
-            )
+        if index not in best or score > best[index][0]:
+            best[index] = score, matched, text
+    candidates = [_candidate(*entry) for entry in best.values()]
     order = [node.index for node in onto.nodes]
     return sorted(
-        best.values(),
+        candidates,
         key=lambda candidate: (
             -candidate.score,
             candidate.concept is not None and candidate.concept.root,
             order.index(candidate.concept.index) if candidate.concept else -1,
         ),
+    )
+
+
+def _candidate(score: float, matched: str, text: _Text) -> ConceptMatch:
+    predicate = text.predicate if score == 1 else BROAD if text.predicate == BROAD else CLOSE
+    finding = text.concept.abbr if text.concept else text.code
+    return ConceptMatch(
+        mention=Mention(concept=text.concept, finding=finding, text=matched),
+        score=score,
+        predicate=predicate if text.concept else "",
+        note=text.note,
     )
 
 

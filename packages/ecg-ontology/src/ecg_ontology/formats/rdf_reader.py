@@ -8,6 +8,7 @@ import logging
 import re
 from collections import defaultdict
 from collections.abc import Iterable
+from functools import cache
 from pathlib import Path
 
 import rdflib
@@ -35,16 +36,24 @@ from ecg_ontology.graph.enumeration import KIND_ORDER
 
 logger = logging.getLogger(__name__)
 
-CCG = rdflib.Namespace(SCHEMA)
 Node = rdflib.term.Node
 Values = dict[Node, list[Node]]
 """Statements about a subject, as lists of objects by predicate."""
+
+
+@cache
+def ccg(name: str) -> URIRef:
+    """Return a term of the vocabulary ``ccg:``."""
+    return URIRef(SCHEMA + name)
+
+
 _PREFIXED = rdflib.Graph()
-_PREFIXED.bind("ccg", CCG)
-_KINDS = {CCG[kind] for kind in Kind}
-_OF_CONCEPT = {*_KINDS, CCG["index"], CCG["yields"], CCG["eitherParent"], SKOS.notation, OWL.deprecated}
+_PREFIXED.bind("ccg", SCHEMA)
+_KINDS = {ccg(kind) for kind in Kind}
+_OF_CONCEPT = {*_KINDS, ccg("index"), ccg("yields"), ccg("eitherParent"), SKOS.notation, OWL.deprecated}
 """Predicates with a single normalised value in a draft. The original spelling isn't preserved."""
-_CLASSES = {CCG[name] for name in (*Tier, "Concept")}
+_CLASSES = {ccg(name) for name in (*Tier, "Concept")}
+_TYPE = RDF.type
 _BOOLEANS = {"true": True, "1": True, "false": False, "0": False}
 
 
@@ -58,8 +67,8 @@ def read_errata(path: Path) -> tuple[Erratum, ...]:
     graph = parse(path)
     fields, words = Erratum.model_fields, {"id": DCTERMS.identifier}
     entries = (
-        Erratum(**{name: str(graph.value(entry, words.get(name, CCG[name])) or "") for name in fields})
-        for entry in graph.subjects(RDF.type, CCG.Erratum)
+        Erratum(**{name: str(graph.value(entry, words.get(name, ccg(name))) or "") for name in fields})
+        for entry in graph.subjects(RDF.type, ccg("Erratum"))
     )
     return tuple(sorted(entries, key=lambda entry: entry.id))
 
@@ -122,18 +131,18 @@ class _Reading:
             licence=self._single_value(iri, DCTERMS.license),
             creators=_sorted(values[DCTERMS.creator]),
             provenance=_sorted(values[DCTERMS.provenance]),
-            unreviewed=_sorted(values[CCG["unreviewed"]]),
+            unreviewed=_sorted(values[ccg("unreviewed")]),
         )
 
     def _concept(self, iri: Node, values: Values) -> DraftConcept:
-        index = self._single_value(iri, CCG["index"])
-        tiers = [tier for tier in Tier if CCG[tier] in values[RDF.type]]
+        index = self._single_value(iri, ccg("index"))
+        tiers = [tier for tier in Tier if ccg(tier) in values[RDF.type]]
         if len(tiers) > 1:
             self._misstate(iri, "is both a ccg:Root and a ccg:Leaf")
         definitions = (v for v in values[SKOS.definition] if isinstance(v, Literal) and _is_english(v))
         is_whole = re.fullmatch(r"-?[0-9]{1,9}", index) is not None
         if index and not is_whole:
-            self._misstate(iri, f"{MISSTATED_INDEX} {index!r}, which isn't a whole number", CCG["index"])
+            self._misstate(iri, f"{MISSTATED_INDEX} {index!r}, which isn't a whole number", ccg("index"))
         return DraftConcept(
             iri=str(iri),
             index=int(index) if is_whole else None,
@@ -144,10 +153,10 @@ class _Reading:
             definition=next(iter(_sorted(definitions)), ""),
             sources=_sorted(value for value in values[DCTERMS.source] if isinstance(value, URIRef)),
             tier=tiers[0] if tiers else None,
-            variants=_sorted(values[CCG["textVariant"]]),
-            yields=self._boolean(iri, CCG["yields"]),
+            variants=_sorted(values[ccg("textVariant")]),
+            yields=self._boolean(iri, ccg("yields")),
             deprecated=self._boolean(iri, OWL.deprecated),
-            either_parent=self._boolean(iri, CCG["eitherParent"]),
+            either_parent=self._boolean(iri, ccg("eitherParent")),
             place=self.lines.of(iri),
         )
 
@@ -156,9 +165,9 @@ class _Reading:
         values = self.subjects[subject]
         if str(subject).startswith(SCHEMA) and not _is_concept(values):
             return []
-        understood = {CCG["unreviewed"]} if str(subject) == header else {*_KINDS}
+        understood = {ccg("unreviewed")} if str(subject) == header else {*_KINDS}
         if _is_concept(values):
-            understood |= {CCG["index"], CCG["textVariant"], CCG["yields"], CCG["eitherParent"]}
+            understood |= {ccg("index"), ccg("textVariant"), ccg("yields"), ccg("eitherParent")}
         for predicate in [name for name, ends in values.items() if ends and name not in understood]:
             if str(predicate).startswith(SCHEMA):
                 problem = f"states {_short(predicate)}, which has no meaning there"
@@ -168,8 +177,8 @@ class _Reading:
                 kind=kind, subject=str(subject), object=str(end), place=self.lines.of(subject, kind)
             )
             for kind in Kind
-            if CCG[kind] in understood
-            for end in values[CCG[kind]]
+            if ccg(kind) in understood
+            for end in values[ccg(kind)]
         ]
 
     def _single_value(self, subject: Node, predicate: URIRef) -> str:
@@ -218,15 +227,17 @@ class _Reading:
 
     def _left(self, draft: Draft, concepts: set[Node]) -> tuple[ForeignStatement, ...]:
         """Return the statements that the draft neither contains nor implies, in a fixed order."""
-        stated = {*statements(draft), *(_terms(triple) for triple in derived(draft) | schema())}
-        iri, rest = draft.header.iri, []
-        for subject, predicate, end in self.graph:
-            single = {OWL.versionInfo} if str(subject) == iri else _KINDS
+        stated = {*statements(draft), *map(_terms, derived(draft)), *_schema_terms()}
+        rest = []
+        for subject, values in self.subjects.items():
+            single = {OWL.versionInfo} if str(subject) == draft.header.iri else _KINDS
             single = _OF_CONCEPT if subject in concepts else single
-            taken = predicate in single and not _language_of(end)
-            taken |= predicate == RDF.type and end in _CLASSES
-            if not taken and _terms((subject, predicate, end)) not in stated:
-                rest.append((subject, predicate, end))
+            for predicate, ends in values.items():
+                for end in ends:
+                    taken = predicate in single and not _language_of(end)
+                    taken |= predicate == _TYPE and end in _CLASSES
+                    if not taken and _terms((subject, predicate, end)) not in stated:
+                        rest.append((subject, predicate, end))
         # A preserved text replaces the same text with another language tag. If the file has both, keep both.
         for subject, predicate, end in rest.copy():
             for language in (None, "en") if isinstance(end, Literal) else ():
@@ -241,7 +252,7 @@ class _Reading:
 
 
 def _is_concept(values: Values) -> bool:
-    return bool(values[CCG["index"]]) or not _CLASSES.isdisjoint(values[RDF.type])
+    return bool(values[ccg("index")]) or not _CLASSES.isdisjoint(values[_TYPE])
 
 
 def _language_of(value: Node) -> str:
@@ -254,6 +265,11 @@ def _is_english(value: Node) -> bool:
 
 def _short(predicate: Node) -> str:
     return predicate.n3(_PREFIXED.namespace_manager)
+
+
+@cache
+def _schema_terms() -> frozenset[tuple[str, str, str]]:
+    return frozenset(map(_terms, schema()))
 
 
 def _terms(triple: tuple[Node, Node, Node]) -> tuple[str, str, str]:

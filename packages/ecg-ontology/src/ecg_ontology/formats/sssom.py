@@ -141,10 +141,10 @@ def _table(path: Path, text: str) -> tuple[list[str], list[tuple[dict[str, str],
     head, body = metadata_and_table(text)
     reader = csv.reader(io.StringIO(body, newline=""), delimiter="\t", strict=True)
     rows: list[tuple[list[str], str]] = []
-    number = len(head)
+    number, name = len(head), path.name
     try:
         for cells in reader:
-            place = f"{path.name}:{number + 1}"
+            place = f"{name}:{number + 1}"
             number = len(head) + reader.line_num
             if cells and not cells[0].startswith("#"):
                 rows.append((cells, place))

@@ -222,8 +222,11 @@ class Vocabulary:
         Args:
             name: see `node`.
         """
-        upwards = steps((edge.source, edge.target) for edge in self.relations if edge.kind in IS_A)
-        return tuple(self.nodes[index] for index in reachable([self.node(name).index], upwards)[1:])
+        return tuple(self.nodes[index] for index in reachable([self.node(name).index], self._upwards)[1:])
+
+    @cached_property
+    def _upwards(self) -> dict[int, list[int]]:
+        return steps((edge.source, edge.target) for edge in self.relations if edge.kind in IS_A)
 
     def descendants(self, name: int | str) -> tuple[Concept, ...]:
         """Return all more specific concepts by `family` and `subtypeOf`, nearest first.

@@ -7,6 +7,7 @@ of the sentence. The scope of "excluded" is the text before it.
 
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
+from typing import Any, NamedTuple
 
 from ecg_ontology.base.text_folding import plain
 from ecg_ontology.graph.concepts import Concept, FrozenModel, Status
@@ -137,11 +138,32 @@ def _is_wider(onto: Ontology, mention: Mention, by_concept: dict[object, Mention
     )
 
 
+class _Passage(NamedTuple):
+    """Finding in a text, in any ontology.
+
+    `chain` has the alternative names of the finding. `otherwise` is true if "otherwise" qualifies it. Other
+    fields of its `Mention` are in `stated`.
+    """
+
+    chain: tuple[str, ...]
+    otherwise: bool
+    stated: dict[str, Any]
+
+
 def _mentions(onto: Ontology, text: str) -> Iterator[Mention]:
+    for chain, otherwise, stated in _passages(text):
+        name, concept = resolved(onto, chain)
+        if not (name == "Normal" and otherwise):
+            yield Mention(concept=concept, finding=name, **stated)
+
+
+@lru_cache(maxsize=1 << 10)  # cached, because tables repeat labels, and several checks read the same label
+def _passages(text: str) -> tuple[_Passage, ...]:
     words = lexicon()
     tokens = words.tokens(text)
     small = text == text.lower() and len(tokens) <= _SHORT_TOKENS
     items = list(words.items(tokens, small=small))
+    passages = []
     for sentence in _sentences(items):
         regions = regions_of(sentence)
         scopes = CueScopes(sentence, regions)
@@ -151,22 +173,19 @@ def _mentions(onto: Ontology, text: str) -> Iterator[Mention]:
                 first, last = tokens[places[0].first], tokens[places[-1].last]
                 if finding.ratio and scopes.conducts():
                     continue
-                for chain in finding.concepts:
-                    name, concept = resolved(onto, chain)
-                    if name == "Normal" and scopes.otherwise(finding):
-                        continue
-                    denied, past, certainty = scopes.of(finding)
-                    yield Mention(
-                        concept=concept,
-                        finding=name,
-                        text=text[first.start : last.end],
-                        certainty=certainty,
-                        denied=denied,
-                        historical=past,
-                        incomplete=finding.incomplete,
-                        acuity=finding.acuity,
-                        start=first.start,
-                    )
+                denied, past, certainty = scopes.of(finding)
+                stated = {
+                    "text": text[first.start : last.end],
+                    "certainty": certainty,
+                    "denied": denied,
+                    "historical": past,
+                    "incomplete": finding.incomplete,
+                    "acuity": finding.acuity,
+                    "start": first.start,
+                }
+                otherwise = scopes.otherwise(finding)
+                passages += [_Passage(chain, otherwise, stated) for chain in finding.concepts]
+    return tuple(passages)
 
 
 _SHORT_TOKENS = 8
