@@ -64,7 +64,10 @@ def odds(names: Sequence[str]) -> tuple[float, float]:
 
 
 def with_companions(leading: str, person: Patient, rng: np.random.Generator) -> tuple[str, ...]:
-    """Return the leading finding and random findings that accompany it in such a patient, with a rhythm."""
+    """Return the leading finding and findings that accompany it, drawn at random for this patient.
+
+    If none of them is a rhythm, a random rhythm is added.
+    """
     names = [leading]
     for name, probability in DIAGNOSES[leading].companions.items():
         if rng.random() < probability * _prevalence(name, person) and compatible(names, name):

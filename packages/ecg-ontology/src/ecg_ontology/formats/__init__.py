@@ -1,1 +1,1 @@
-"""Read and write files of the graph: bundle, Turtle and RDF, SSSOM, OBO, networkx."""
+"""Read and write graphs as bundles, Turtle, other RDF and SSSOM, and convert networkx graphs."""

@@ -176,8 +176,8 @@ def mended(
 ) -> Mended:
     """Bridge short artefacts, compute damaged limb leads from good limb leads, and hide other damaged leads.
 
-    A hidden lead is set to zero. A computed limb lead may still be damaged, for example because an arm
-    electrode was off and no lead recorded its voltage. Such a lead is also hidden.
+    A hidden lead is set to zero. A computed limb lead is hidden if it is still damaged. For example, it is
+    flat if an arm electrode was off and no lead recorded its voltage.
 
     Args:
         x_CL: signals in mV.

@@ -275,7 +275,7 @@ class EcgClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     @property
     def encoder(self) -> MarEcg:
-        """Return the fine-tuned encoder."""
+        """Return the encoder, which is fine-tuned unless `layers` is `head`."""
         return self.tuned_.net.model
 
     def save(self, folder: str | Path) -> None:

@@ -197,7 +197,7 @@ def _refuse_unknown(key: str, keys: set[str], where: str) -> None:
 
 
 def parsed(text: str) -> Any:
-    """Parse a value from the command line as JSON. Return the text unchanged if it isn't JSON."""
+    """Parse a value from the command line: JSON, `True` or `False`. Return any other text unchanged."""
     try:
         return json.loads({"True": "true", "False": "false"}.get(text, text))
     except json.JSONDecodeError:

@@ -142,12 +142,13 @@ def drawing(
 ) -> str:
     """Return an SVG chart of the share of wrong answers against the share of families that are found.
 
-    The family `EASY` is left out. A line has a point for each risk in `RISKS`.
+    The family `EASY` is left out. The chart has a line for each set of records. A line has a point for each
+    value in `RISKS`, the highest share of answers that may be wrong.
 
     Args:
         answers: fitted answers.
         onto: graph of the model.
-        parts: shares and leaves of the records of each line, by its name.
+        parts: for each line, by name, the output of `shares` for its records.
     """
     figure = Figure(figsize=(6, 4), layout="constrained")
     axes = figure.subplots()

@@ -79,7 +79,7 @@ class EcgEmbedder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
             The embedder itself.
 
         Raises:
-            UsageError: the array doesn't have these leads, the readout is unknown, or `fs` is None.
+            UsageError: the records don't have the leads `leads`, the readout is unknown, or `fs` is None.
             CheckpointError: the encoder can't be loaded.
         """
         self._records(X, reset=True)

@@ -57,10 +57,10 @@ class Trial:
     Attributes:
         fraction: share of the training records.
         seed: seed of the draw.
-        train: numbers of the drawn training records.
+        train: rows of the drawn training records.
         chosen: value chosen on validation, such as C; None for zero-shot.
         val_auc: macro AUC on validation with this value; None for zero-shot.
-        untrained: numbers of the classes without a fitted classifier or, for zero-shot, without a concept.
+        untrained: columns of the classes without a fitted classifier or, for zero-shot, without a concept.
         logits_MK: logits of the test records.
         seconds: wall time of drawing, fitting, choosing and scoring.
     """
