@@ -5,7 +5,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from tests.ecg_ontology.changes import edit
+from tests.ecg_ontology.changes import edit, write_excerpt
 
 import ecg_ontology
 from ecg_ontology import Ontology
@@ -41,6 +41,18 @@ def draft(sources: Path) -> Draft:
 def folder(sources: Path, tmp_path: Path) -> Path:
     """A copy of the sources that may be edited."""
     return Path(shutil.copytree(sources, tmp_path / "ontology"))
+
+
+@pytest.fixture(scope="session")
+def excerpt(sources: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The sources with a third of the concepts and a few rows of each table, which read and check quickly."""
+    return write_excerpt(sources, tmp_path_factory.mktemp("excerpt") / "ontology")
+
+
+@pytest.fixture
+def small(excerpt: Path, tmp_path: Path) -> Path:
+    """A copy of this excerpt that may be edited."""
+    return Path(shutil.copytree(excerpt, tmp_path / "ontology"))
 
 
 @pytest.fixture

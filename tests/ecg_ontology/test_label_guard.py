@@ -82,22 +82,22 @@ def test_every_move_to_a_sibling_is_noticed_by_the_label_alone(graph, least):
     assert missed == []
 
 
-def test_a_code_is_refused_and_an_override_stays_in_the_row(folder):
+def test_a_code_is_refused_and_an_override_stays_in_the_row(small):
     harmful = CELLS | {"label": "incomplete left bundle branch block", "node": "LBBB"}
-    before = (folder / "routing.sssom.tsv").read_text(encoding="utf-8")
+    before = (small / "routing.sssom.tsv").read_text(encoding="utf-8")
     with pytest.raises(
         SourceError, match=r"nothing was written: .* only the family Conduction .* \[CCG-E501\]"
     ):
-        apply_decisions(folder, [decision_of(harmful, "")])
-    assert (folder / "routing.sssom.tsv").read_text(encoding="utf-8") == before
+        apply_decisions(small, [decision_of(harmful, "")])
+    assert (small / "routing.sssom.tsv").read_text(encoding="utf-8") == before
     why = "of a device that means the complete one"
-    apply_decisions(folder, [decision_of(harmful | {"override": why}, "")])
-    stated = [row for row in ecg_ontology.load(folder).rows if row.code == "h:1"]
+    apply_decisions(small, [decision_of(harmful | {"override": why}, "")])
+    stated = [row for row in ecg_ontology.load(small).rows if row.code == "h:1"]
     assert [row.override for row in stated] == [why, ""]
-    assert CONTRADICTED not in {finding.id for finding in ecg_ontology.validate(folder)}
+    assert CONTRADICTED not in {finding.id for finding in ecg_ontology.validate(small)}
 
 
-def test_the_command_has_the_override(folder):
+def test_the_command_has_the_override(small):
     given = (
         "review",
         "--add",
@@ -109,7 +109,7 @@ def test_the_command_has_the_override(folder):
         "--author",
         "A. Reviewer",
         "--ontology",
-        str(folder),
+        str(small),
     )
     code, _, err = call(*given)
     assert code == 3
@@ -117,14 +117,14 @@ def test_the_command_has_the_override(folder):
     assert call(*given, "--override", "the sheet's column is of absence")[0] == 0
 
 
-def test_neither_validate_nor_a_new_version_takes_a_moved_code(folder, tmp_path):
+def test_neither_validate_nor_a_new_version_takes_a_moved_code(small, tmp_path):
     """The lock says at once that it moved; a new version would make that its state."""
     label = "snomedct:195042002\t2nd degree av block\t"
     was = f"{label}skos:exactMatch\tcardiac:2AVB\tSecond-degree AV block"
-    edit(folder / "routing.sssom.tsv", (was, f"{label}skos:closeMatch\tcardiac:3AVB\tComplete AV block"))
+    edit(small / "routing.sssom.tsv", (was, f"{label}skos:closeMatch\tcardiac:3AVB\tComplete AV block"))
     with pytest.raises(SourceError, match=r"its label names 2AVB .* \[CCG-E501\]"):
-        build(folder, tmp_path / "out.json", "1.3.0")
-    assert CONTRADICTED in {finding.id for finding in ecg_ontology.validate(folder)}
+        build(small, tmp_path / "out.json", "1.3.0")
+    assert CONTRADICTED in {finding.id for finding in ecg_ontology.validate(small)}
 
 
 @pytest.mark.parametrize(

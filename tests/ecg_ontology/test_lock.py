@@ -18,14 +18,14 @@ def edit(path, old, new):
     path.write_text(re.sub(old, new, text, count=1), encoding="utf-8")
 
 
-def ids(folder):
-    return {f.id for f in ecg_ontology.validate(folder) if f.id.startswith(("CCG-E2", "CCG-W2"))}
+def ids(small):
+    return {f.id for f in ecg_ontology.validate(small) if f.id.startswith(("CCG-E2", "CCG-W2"))}
 
 
 @pytest.mark.parametrize(
     ("file", "old", "new", "rule"),
     [
-        ("enumeration.lock", "yields\t34\n", "", "CCG-E201"),
+        ("enumeration.lock", "yields\t[0-9]+\n", "", "CCG-E201"),
         ("enumeration.lock", "route\tbase.*\n", "", "CCG-E201"),
         ("enumeration.lock", "route\tbase(.*)\tAFL\n", "route\tbase\\1\tAF\n", "CCG-E201"),
         ("enumeration.lock", "routing\t[0-9a-f]{8}", "routing\t00000000", "CCG-E201"),
@@ -40,125 +40,125 @@ def ids(folder):
         ("routing.scp.sssom.tsv", "scp:WPW.*\n", "", "CCG-E206"),
     ],
 )
-def test_the_lock_cannot_be_switched_off(folder, file, old, new, rule):
-    edit(folder / file, old, new)
-    assert rule in ids(folder)
+def test_the_lock_cannot_be_switched_off(small, file, old, new, rule):
+    edit(small / file, old, new)
+    assert rule in ids(small)
 
 
 @pytest.mark.parametrize("key", ["version", "sha256", "routing"])
-def test_a_lock_that_says_a_thing_twice_is_refused(folder, key):
+def test_a_lock_that_says_a_thing_twice_is_refused(small, key):
     """As two that were merged do."""
-    lock = folder / "enumeration.lock"
+    lock = small / "enumeration.lock"
     text = lock.read_text(encoding="utf-8")
     line = next(line for line in text.splitlines() if line.startswith(f"{key}\t"))
     lock.write_text(f"{text}{line}\n", encoding="utf-8")
     with pytest.raises(SourceError, match=r"must have one version, one sha256"):
-        ecg_ontology.load(folder)
+        ecg_ontology.load(small)
 
 
 @pytest.mark.parametrize(
     ("name", "rule"), [("enumeration.lock", "CCG-E208"), ("routing.scp.sssom.tsv", "CCG-E206")]
 )
-def test_a_missing_companion_is_noticed(folder, name, rule):
-    (folder / name).unlink()
-    assert rule in ids(folder)
+def test_a_missing_companion_is_noticed(small, name, rule):
+    (small / name).unlink()
+    assert rule in ids(small)
 
 
-def test_texts_are_left_to_version_control(folder, tmp_path):
-    edit(folder / "cardiac.ttl", "Chronic infarct scar", "Scar of an infarct")
-    edit(folder / "errata.ttl", "Nine within-family", "Eight within-family")
-    edit(folder / "crosswalk.icd10.sssom.tsv", "skos:exactMatch", "skos:closeMatch")
-    assert ids(folder) == set()
-    before = (folder / "enumeration.lock").read_bytes()
-    build(folder, tmp_path / "ccg.json")
-    assert (folder / "enumeration.lock").read_bytes() == before
+def test_texts_are_left_to_version_control(small, tmp_path):
+    edit(small / "cardiac.ttl", "Chronic infarct scar", "Scar of an infarct")
+    edit(small / "errata.ttl", "Nine within-family", "Eight within-family")
+    edit(small / "crosswalk.icd10.sssom.tsv", "skos:exactMatch", "skos:closeMatch")
+    assert ids(small) == set()
+    before = (small / "enumeration.lock").read_bytes()
+    build(small, tmp_path / "ccg.json")
+    assert (small / "enumeration.lock").read_bytes() == before
 
 
-def test_a_lock_of_the_earlier_form_is_read_and_built_anew(folder, tmp_path):
-    lock = folder / "enumeration.lock"
+def test_a_lock_of_the_earlier_form_is_read_and_built_anew(small, tmp_path):
+    lock = small / "enumeration.lock"
     now = lock.read_text(encoding="utf-8")
     kept = [
         line for line in now.splitlines() if line.startswith(("version", "sha256", "node", "edge", "yields"))
     ]
     former = ["seal\t00", "official\t133", "hash\ttexts\t00", "earlier\t1.1.0\t00", "item\ttexts\tAF\t00"]
     lock.write_text("\n".join((*kept[:2], former[0], *kept[2:], *former[1:])) + "\n", encoding="utf-8")
-    assert ids(folder) == set()
-    build(folder, tmp_path / "ccg.json")
+    assert ids(small) == set()
+    build(small, tmp_path / "ccg.json")
     assert lock.read_text(encoding="utf-8") == now
 
 
-def test_a_higher_version_may_change_what_yields_and_the_routing(folder, tmp_path):
-    raise_version(folder, "1.3.0")
-    edit(folder / "cardiac.ttl", "    ccg:yields true ;\\n", "")
-    edit(folder / "routing.scp.sssom.tsv", "exactMatch\tcardiac:WPW", "closeMatch\tcardiac:WPW")
-    assert ids(folder) == set()
-    build(folder, tmp_path / "ccg.json", "1.3.0")
-    assert ids(folder) == set()
-    assert "\nyields" not in (folder / "enumeration.lock").read_text(encoding="utf-8")
+def test_a_higher_version_may_change_what_yields_and_the_routing(small, tmp_path):
+    raise_version(small, "1.3.0")
+    edit(small / "cardiac.ttl", "    ccg:yields true ;\\n", "")
+    edit(small / "routing.scp.sssom.tsv", "exactMatch\tcardiac:WPW", "closeMatch\tcardiac:WPW")
+    assert ids(small) == set()
+    build(small, tmp_path / "ccg.json", "1.3.0")
+    assert ids(small) == set()
+    assert "\nyields" not in (small / "enumeration.lock").read_text(encoding="utf-8")
 
 
-def raise_version(folder, version):
+def raise_version(small, version):
     for part in ("cardiac/{}>", 'versionInfo "{}"'):
-        edit(folder / "cardiac.ttl", part.format("1.2.0"), part.format(version))
+        edit(small / "cardiac.ttl", part.format("1.2.0"), part.format(version))
 
 
-def test_a_lock_is_replaced_only_by_a_higher_version_that_is_asked_for(folder, tmp_path):
+def test_a_lock_is_replaced_only_by_a_higher_version_that_is_asked_for(small, tmp_path):
     """Lower the version, build, swap two indices, raise it again, build: nothing noticed that."""
     bundle = tmp_path / "ccg.json"
-    before = (folder / "enumeration.lock").read_text(encoding="utf-8")
-    raise_version(folder, "1.3.0")
+    before = (small / "enumeration.lock").read_text(encoding="utf-8")
+    raise_version(small, "1.3.0")
     with pytest.raises(UsageError, match=r"freezes version 1\.2\.0, but the sources have changed"):
-        built_files(folder, bundle)
+        built_files(small, bundle)
     for version in ("0.9.0", "1.1.0", "1.2.0"):
         with pytest.raises(UsageError, match=f"must be higher than 1.2.0 in the lock, got {version}"):
-            built_files(folder, bundle, version)
-    build(folder, bundle, "1.4.0")
-    text = (folder / "enumeration.lock").read_text(encoding="utf-8")
+            built_files(small, bundle, version)
+    build(small, bundle, "1.4.0")
+    text = (small / "enumeration.lock").read_text(encoding="utf-8")
     assert "version\t1.4.0\n" in text
     assert text == before.replace("version\t1.2.0", "version\t1.4.0")
-    assert ecg_ontology.load(folder).header.version == "1.4.0"
-    assert ecg_ontology.validate(folder, "curated") == ()
+    assert ecg_ontology.load(small).header.version == "1.4.0"
+    assert ecg_ontology.validate(small, "curated") == ()
 
 
-def test_a_lock_that_was_once_there_is_not_built_anew(folder, tmp_path):
+def test_a_lock_that_was_once_there_is_not_built_anew(small, tmp_path):
     bundle = tmp_path / "ccg.json"
-    build(folder, bundle)
-    (folder / "enumeration.lock").unlink()
+    build(small, bundle)
+    (small / "enumeration.lock").unlink()
     for path in (bundle, tmp_path / "other.json"):
         with pytest.raises(SourceError, match=r"version 1\.2\.0, is missing \[CCG-E210\]"):
-            built_files(folder, path)
-    assert not (folder / "enumeration.lock").exists()
+            built_files(small, path)
+    assert not (small / "enumeration.lock").exists()
 
 
-def test_every_changed_row_is_named_by_code_and_node(folder):
+def test_every_changed_row_is_named_by_code_and_node(small):
     other = {"164889003": "164890007", "164890007": "164889003"}
     for name in ("challenge.tsv", "routing.sssom.tsv"):
-        text = (folder / name).read_text(encoding="utf-8")
+        text = (small / name).read_text(encoding="utf-8")
         swapped = re.sub("|".join(other), lambda match: other[match[0]], text)
-        (folder / name).write_text(swapped, encoding="utf-8")
-    messages = [f.message for f in ecg_ontology.validate(folder) if f.id == "CCG-E206"]
+        (small / name).write_text(swapped, encoding="utf-8")
+    messages = [f.message for f in ecg_ontology.validate(small) if f.id == "CCG-E206"]
     assert "base: 164889003 skos:exactMatch AF was removed" in messages
     assert "base: 164889003 skos:exactMatch AFL was added" in messages
 
 
-def test_a_patch_may_not_route_a_code_otherwise(folder):
-    raise_version(folder, "1.2.1")
-    assert ids(folder) == set()
-    edit(folder / "routing.scp.sssom.tsv", "exactMatch\\tcardiac:WPW", "closeMatch\\tcardiac:WPW")
-    assert ids(folder) == {"CCG-E206"}
+def test_a_patch_may_not_route_a_code_otherwise(small):
+    raise_version(small, "1.2.1")
+    assert ids(small) == set()
+    edit(small / "routing.scp.sssom.tsv", "exactMatch\\tcardiac:WPW", "closeMatch\\tcardiac:WPW")
+    assert ids(small) == {"CCG-E206"}
 
 
 @pytest.mark.parametrize("name", ["scp.sssom.tsv", "routing.scp.sssom.TSV", "routing-scp.tsv"])
-def test_a_table_that_is_called_otherwise_is_named(folder, name):
-    (folder / "routing.scp.sssom.tsv").rename(folder / name)
-    findings = ecg_ontology.validate(folder)
+def test_a_table_that_is_called_otherwise_is_named(small, name):
+    (small / "routing.scp.sssom.tsv").rename(small / name)
+    findings = ecg_ontology.validate(small)
     assert [f.where for f in findings if f.id == "CCG-W315"] == [name]
     assert "scp: scp:WPW skos:exactMatch WPW was removed" in [f.message for f in findings]
 
 
-def test_the_version_s_two_statements_agree(folder):
-    edit(folder / "cardiac.ttl", "cardiac/1.2.0>", "cardiac/1.3.0>")
-    messages = [f.message for f in ecg_ontology.validate(folder) if f.id == "CCG-E015"]
+def test_the_version_s_two_statements_agree(small):
+    edit(small / "cardiac.ttl", "cardiac/1.2.0>", "cardiac/1.3.0>")
+    messages = [f.message for f in ecg_ontology.validate(small) if f.id == "CCG-E015"]
     iri = "https://w3id.org/mar-ecg/cardiac/1.3.0"
     assert messages == [f"cardiac has contradicting versions: versionIRI {iri}, versionInfo '1.2.0'"]
 

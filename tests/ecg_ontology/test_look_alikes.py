@@ -10,8 +10,8 @@ from ecg_ontology.validation.release import Release
 from ecg_ontology.validation.snomed import SNOMED, Reviewed
 
 
-def ids(folder):
-    return {finding.id for finding in ecg_ontology.validate(folder, "curated")}
+def ids(small):
+    return {finding.id for finding in ecg_ontology.validate(small, "curated")}
 
 
 @pytest.mark.parametrize(
@@ -24,18 +24,18 @@ def ids(folder):
     ],
     ids=["no width", "soft hyphen", "turned", "full width"],
 )
-def test_a_name_that_only_looks_like_another_is_refused(folder, name, rule):
+def test_a_name_that_only_looks_like_another_is_refused(small, name, rule):
     at = ":AFL a ccg:Leaf ;\n"
-    edit(folder / "cardiac.ttl", (at, f'{at}    skos:altLabel "{name}"@en ;\n'))
-    assert rule in ids(folder)
+    edit(small / "cardiac.ttl", (at, f'{at}    skos:altLabel "{name}"@en ;\n'))
+    assert rule in ids(small)
 
 
-def test_letters_of_formulas_and_of_other_languages_are_taken(folder):
+def test_letters_of_formulas_and_of_other_languages_are_taken(small):
     at = ":AFL a ccg:Leaf ;\n"
     names = ("мерцание предсердий", "β-blocker flutter", "心房扑动 II", "Flutter 5 µV")
     stated = "".join(f'    skos:altLabel "{name}" ;\n' for name in names)
-    edit(folder / "cardiac.ttl", (at, f"{at}{stated}"))
-    assert not {"CCG-E103", "CCG-E104"} & ids(folder)
+    edit(small / "cardiac.ttl", (at, f"{at}{stated}"))
+    assert not {"CCG-E103", "CCG-E104"} & ids(small)
 
 
 STATEMENTS = (
@@ -45,16 +45,16 @@ STATEMENTS = (
 
 
 @pytest.mark.parametrize("statement", STATEMENTS)
-def test_a_statement_that_contradicts_the_graph_is_a_finding(folder, statement):
+def test_a_statement_that_contradicts_the_graph_is_a_finding(small, statement):
     at = ":AFL a ccg:Leaf ;\n"
-    edit(folder / "cardiac.ttl", (at, f"{at}    {statement} ;\n"))
-    assert "CCG-E016" in ids(folder)
+    edit(small / "cardiac.ttl", (at, f"{at}    {statement} ;\n"))
+    assert "CCG-E016" in ids(small)
 
 
-def test_a_retired_family_has_no_living_findings(folder):
+def test_a_retired_family_has_no_living_findings(small):
     at = ":Rhythm a ccg:Root ;\n"
-    edit(folder / "cardiac.ttl", (at, f"{at}    owl:deprecated true ;\n"))
-    assert "CCG-E016" in ids(folder)
+    edit(small / "cardiac.ttl", (at, f"{at}    owl:deprecated true ;\n"))
+    assert "CCG-E016" in ids(small)
 
 
 def test_an_ontology_has_a_name_wherever_it_lies(tmp_path):

@@ -17,25 +17,25 @@ AF = "164889003"
 
 
 @pytest.fixture
-def apply(folder):
+def apply(small):
     """Apply rows as a sheet; return what a code reaches afterwards under a profile."""
 
     def run(rows, code, profile="paper"):
-        sheet = folder.parent / "sheet.tsv"
+        sheet = small.parent / "sheet.tsv"
         write_sheet(sheet, tuple(rows[0]), rows)
-        apply_decisions(folder, sheet)
-        onto = ecg_ontology.load(folder, profile)
+        apply_decisions(small, sheet)
+        onto = ecg_ontology.load(small, profile)
         return [onto.nodes[index].abbr for index in onto.route(code).nodes]
 
     return run
 
 
 @pytest.fixture
-def reviewed(folder):
+def reviewed(small):
     """The rows of a code of the base table in a review sheet that is made now."""
 
     def rows(code):
-        made = review_rows(read_source(folder))
+        made = review_rows(read_source(small))
         return [row for row in made if (row["code"], row["table"]) == (code, "base")]
 
     return rows
@@ -82,13 +82,13 @@ def test_a_code_that_another_curator_added_in_the_meantime_is_not_added_beside_i
 
 
 @pytest.mark.parametrize("column", ["node", "code", "note"])
-def test_a_sheet_with_two_columns_of_a_name_is_refused(folder, column):
+def test_a_sheet_with_two_columns_of_a_name_is_refused(small, column):
     [row] = candidates("atrial fibrillation")
     names, cells = [*row, column], [*(row | ADDED).values(), "LBBB"]
-    sheet = folder.parent / "sheet.tsv"
+    sheet = small.parent / "sheet.tsv"
     sheet.write_text("\t".join(names) + "\n" + "\t".join(cells) + "\n", encoding="utf-8")
     with pytest.raises(InputError, match=f"has two columns {column}"):
-        apply_decisions(folder, sheet)
+        apply_decisions(small, sheet)
 
 
 @pytest.mark.parametrize(

@@ -42,21 +42,21 @@ def test_a_subtype_s_name_may_go_to_the_wider_leaf_by_broad_match_alone(onto):
 
 
 @pytest.mark.parametrize("predicate", ["", *(f"skos:{each}" for each in PREDICATES)])
-def test_no_decision_adds_a_code_under_another_s_name(folder, predicate):
+def test_no_decision_adds_a_code_under_another_s_name(small, predicate):
     with pytest.raises(SourceError, match=r"has the name of AFL.*CCG-E312"):
-        apply_decisions(folder, [decision(predicate=predicate)])
+        apply_decisions(small, [decision(predicate=predicate)])
 
 
 @pytest.mark.parametrize("kind", ["add", "change", "remove"])
-def test_what_the_paper_prints_is_not_decided(folder, kind):
+def test_what_the_paper_prints_is_not_decided(small, kind):
     with pytest.raises(InputError, match="it reproduces the paper"):
-        apply_decisions(folder, [decision(decision=kind, table="paper", code="698252002", node="Rhythm")])
+        apply_decisions(small, [decision(decision=kind, table="paper", code="698252002", node="Rhythm")])
 
 
-def test_to_keep_what_the_paper_prints_changes_no_table(folder):
+def test_to_keep_what_the_paper_prints_changes_no_table(small):
     """A signed sheet holds its rows as well."""
     kept = decision(decision="keep", table="paper", code="698252002", node="Rhythm")
-    files, _ = apply_decisions(folder, [kept])
+    files, _ = apply_decisions(small, [kept])
     assert files == {}
 
 
@@ -69,15 +69,15 @@ def test_to_keep_what_the_paper_prints_changes_no_table(folder):
         ('skos:prefLabel "Atrial flutter"@en', 'skos:prefLabel "Atrial fibrillation"@en'),
     ],
 )
-def test_a_name_belongs_to_one_concept(folder, old, new):
-    edit(folder / "cardiac.ttl", (old, new))
-    assert {"AF, AFL"} == {f.subject for f in ecg_ontology.validate(folder) if f.id == "CCG-E104"}
+def test_a_name_belongs_to_one_concept(small, old, new):
+    edit(small / "cardiac.ttl", (old, new))
+    assert {"AF, AFL"} == {f.subject for f in ecg_ontology.validate(small) if f.id == "CCG-E104"}
 
 
-def test_a_control_character_in_a_comment_or_an_erratum_is_found(folder):
-    edit(folder / "routing.sssom.tsv", ("the axis is no", "the axis is no\x1b"))
-    edit(folder / "errata.ttl", ("Nine within-family", "Nine within-family\\u001b"))
-    assert {"39732003", "E01"} <= {f.subject for f in ecg_ontology.validate(folder) if f.id == "CCG-E103"}
+def test_a_control_character_in_a_comment_or_an_erratum_is_found(small):
+    edit(small / "routing.sssom.tsv", ("the axis is no", "the axis is no\x1b"))
+    edit(small / "errata.ttl", ("Nine within-family", "Nine within-family\\u001b"))
+    assert {"39732003", "E01"} <= {f.subject for f in ecg_ontology.validate(small) if f.id == "CCG-E103"}
 
 
 SAME = ("snomedct:164889003", "SCTID:164889003", "http://snomed.info/id/164889003", " 164889003 ")
