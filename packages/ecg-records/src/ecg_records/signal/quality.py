@@ -14,7 +14,6 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 from pydantic import BaseModel, ConfigDict, Field
-from scipy.ndimage import maximum_filter1d
 
 from ecg_records.errors import Reason, RecordError
 from ecg_records.notes import Note, NoteKind
@@ -277,6 +276,8 @@ def bridged(
     Returns:
         The signal, and a note per bridged lead.
     """
+    from scipy.ndimage import maximum_filter1d  # noqa: PLC0415 (slow to import, which settings save)
+
     away_CL = np.abs(x_CL - median(x_CL)[:, None])
     beyond_CL = ~(away_CL <= limits.amplitude_limit)  # true for NaN
     reach = round(limits.bridge_margin * fs)

@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.signal import resample_poly
 
 from ecg_records.signal.leads import lead_rows
 
@@ -50,6 +49,8 @@ def resample(x_CL: NDArray[np.float32], fs: float, to: float = 500) -> NDArray[n
     """
     if fs == to:
         return x_CL
+    from scipy.signal import resample_poly  # noqa: PLC0415 (half a second, which settings save)
+
     ratio = Fraction(to / fs).limit_denominator(1000)
     y_CL = resample_poly(x_CL.astype(np.float64), ratio.numerator, ratio.denominator, axis=1, padtype="line")
     return y_CL.astype(np.float32)
