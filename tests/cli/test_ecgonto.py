@@ -158,8 +158,8 @@ def test_a_faulty_source_exits_1_and_lists_its_findings(folder):
     assert call("validate", twice)[0] == 1
 
 
-def test_building_checks_and_writes_what_is_stale(folder, tmp_path):
-    bundle = tmp_path / "ccg.json"
+def test_building_checks_and_writes_what_is_stale(tmp_path):
+    folder, bundle = shutil.copytree(ROOT / "ontology", tmp_path / "ontology"), tmp_path / "ccg.json"
     assert call("build", folder, "--out", bundle, "--check")[0] == 1
     assert not bundle.exists()
     assert call("build", folder, "--out", bundle)[0] == 0

@@ -1,6 +1,7 @@
 """`ecgonto` for curators: target, coverage, diff, export, releases. And: no command opens a socket."""
 
 import json
+import shutil
 import socket
 import sys
 from pathlib import Path
@@ -19,7 +20,7 @@ SOURCES = Path(__file__).parents[2] / "ontology"
 
 @pytest.fixture
 def revision(folder):
-    """The sources without the edge between second-degree and complete AV block."""
+    """The excerpt without the edge between second-degree and complete AV block."""
     return edit(folder / "cardiac.ttl", *WITHOUT_17_18).parent
 
 
@@ -76,15 +77,17 @@ def test_coverage_of_nothing_exits_3_and_of_a_missing_column_2(tmp_path):
     assert call("coverage", tmp_path / "counts.csv")[0] == 0
 
 
-def test_a_deleted_edge_shows_as_one_moved_pair(revision):
-    code, out, _ = call("diff", SOURCES, revision, "--format", "json")
+def test_a_deleted_edge_shows_as_one_moved_pair(excerpt, revision):
+    code, out, _ = call("diff", excerpt, revision, "--format", "json")
     pair = {"a": "2AVB", "b": "3AVB", "old": 1, "new": 2, "leaves": True}
     assert (code, json.loads(out)["moved"]) == (0, [pair])
-    assert "distance 2AVB – 3AVB: 1 → 2" in call("diff", SOURCES, revision)[1]
-    assert call("diff", SOURCES, SOURCES)[1] == "no difference in supervision\n"
+    assert "distance 2AVB – 3AVB: 1 → 2" in call("diff", excerpt, revision)[1]
+    assert call("diff", excerpt, excerpt)[1] == "no difference in supervision\n"
 
 
-def test_a_diff_counts_the_records_of_a_corpus(revision, realdata):
+def test_a_diff_counts_the_records_of_a_corpus(tmp_path, realdata):
+    revision = shutil.copytree(SOURCES, tmp_path / "whole")
+    edit(revision / "cardiac.ttl", *WITHOUT_17_18)
     out = call("diff", SOURCES, revision, "--corpus", realdata / "cinc2021")[1]
     assert "of 236 have another target" in out
 
@@ -113,7 +116,7 @@ def test_a_release_is_checked_and_a_folder_without_one_exits_3(release, tmp_path
     assert call("validate", "--release", release, "--disable", "CCG-E401")[0] == 0
 
 
-def test_no_command_opens_a_socket(monkeypatch, tmp_path, revision, release):
+def test_no_command_opens_a_socket(monkeypatch, tmp_path, excerpt, revision, release):
     def refuse(*_: object, **__: object) -> None:
         raise AssertionError("a socket was opened")
 
@@ -123,11 +126,11 @@ def test_no_command_opens_a_socket(monkeypatch, tmp_path, revision, release):
     (tmp_path / "new.csv").write_text("code,label\nicd10:I48.1,persistent AF\n", encoding="utf-8")
     arguments = {
         **dict.fromkeys(("route", "target", "show"), ("164889003",)),
-        **{"validate": (SOURCES, "--release", release), "diff": (SOURCES, revision), "search": ("fibr",)},
+        **{"validate": (excerpt, "--release", release), "diff": (excerpt, revision), "search": ("fibr",)},
         "review": ("--out", tmp_path / "review.tsv"),
         "match": (tmp_path / "new.csv", "--out", tmp_path / "candidates.tsv"),
         **{"coverage": (tmp_path / "counts.csv",), "export": (tmp_path / "graph.owl",)},
-        "build": (SOURCES, "--out", tmp_path / "ccg.json", "--check"),
+        "build": (excerpt, "--out", tmp_path / "ccg.json", "--check"),
     }
     assert arguments.keys() == {command.name for command in ecgonto.app().registered_commands}
     for name, words in arguments.items():

@@ -14,7 +14,7 @@ from ecg_records.signal.leads import LEADS
 from marecg.corpus.prepared import Corpus
 from marecg.use.predict import RECORD_COLUMNS
 
-RECORDS = 12
+RECORDS = 8
 ECGS = ("record", "records", "corpus", "array")
 MODELS = ("run", "run/model", "clf", "")
 """A run, a model, a classifier, and none named."""
