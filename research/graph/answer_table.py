@@ -118,7 +118,7 @@ def table() -> str:
         ("---", "---", "---"),
         prior_row(),
         (
-            "Does the paper's step from C2′ (all losses without the graph) to C2 (with the graph) "
+            "Does the paper's step from C2′ (without the graph's loss) to C2 (with it) "
             "make a better encoder?",
             f"{span(*step)}, five short trainings, twelve cells (four tasks at three shares of the labels)",
             f"open: the paper's own table has {signed(of_published())}, which lies in this interval",
