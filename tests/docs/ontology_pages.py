@@ -1,4 +1,4 @@
-"""The pages of findings and errata: `python -m tests.docs.ontology_pages` writes them."""
+"""The pages of validation rules and errata: `python -m tests.docs.ontology_pages` writes them."""
 
 from pathlib import Path
 
@@ -8,12 +8,16 @@ from ecg_ontology.validation.reports import CATALOGUE
 
 PAGES = Path(__file__).parents[2] / "docs" / "ontology"
 _FINDINGS = """\
-# Findings
+# Validation rules
 
 `ecgonto validate` checks these rules. The letter of an id is its severity: E for an error, W for a warning.
-Rules on a SNOMED CT release need `--release`. In the reasons, y is a record's 0/1 vector of findings and c\\*
-its primary finding. D holds the distances in the graph, A its adjacency, Â the normalised adjacency. π is the
-routing of codes."""
+Rules on a SNOMED CT release need `--release`. The last rule needs `--engine reasoner`.
+
+Concepts are *roots* (families) or *leaves*. In the reasons, y is a record's 0/1 vector of leaves and c\\* its
+[primary leaf](index.md#one-record-start-to-end), selected by the rule max-index or most-specific. D holds the
+distances in the graph, A its adjacency, Â the normalised adjacency. The *lock* is the file `enumeration.lock`
+with the concepts, edges and routing of a version. The official map is `challenge.tsv`, the codes and labels
+of the PhysioNet/CinC Challenges. In a routing table (SSSOM), object_id is the concept of a row."""
 _ERRATA = """\
 # Errata
 
@@ -22,7 +26,7 @@ each. The texts are in `ontology/errata.ttl`."""
 
 
 def findings_page() -> str:
-    """The findings catalogue, rule by rule."""
+    """The catalogue, rule by rule."""
     blocks = [_FINDINGS]
     for chapter in CATALOGUE:
         blocks.append(f"## {chapter.title}")

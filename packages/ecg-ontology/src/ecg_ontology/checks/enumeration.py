@@ -27,7 +27,7 @@ OTHER_VERSION = "CCG-E210"
 
 @LOCKED.rule(
     "CCG-E201",
-    "The lock file is unchanged",
+    "The lock file wasn't edited by hand",
     why="Existing checkpoints were trained on the graph in the lock.",
     fix="Restore enumeration.lock from version control",
 )
@@ -66,7 +66,8 @@ ENUMERATION: Chapter[Draft] = Chapter("Enumeration", LOCKED)
 @ENUMERATION.rule(
     "CCG-E202",
     "A frozen index keeps its concept within a major version",
-    why="Otherwise the primary concept c* changes, and prototypes belong to the wrong concepts.",
+    why="Otherwise the primary concept c* changes, and a model's vectors of concepts (prototypes) are "
+    "mixed up.",
     fix="Append new concepts at the end. For an intended change, raise the major version and rebuild",
 )
 def _moved_index(draft: Draft) -> Iterator[Breach]:
@@ -86,9 +87,9 @@ def _moved_index(draft: Draft) -> Iterator[Breach]:
 
 @ENUMERATION.rule(
     "CCG-E203",
-    "The graph equals the frozen graph, or the version is higher",
+    "The graph equals the frozen graph, or the minor or major version is higher",
     why="Edges change D, Â and c*, so models of the same version would differ.",
-    fix="Undo the change, or raise the version in the header and run ecgonto build",
+    fix="Undo the change. If it is intended, run ecgonto build --new-version with a higher minor version",
 )
 def _changed_graph(draft: Draft) -> Iterator[Breach]:
     lock = draft.lock
@@ -107,7 +108,7 @@ def _changed_graph(draft: Draft) -> Iterator[Breach]:
 
 @ENUMERATION.rule(
     "CCG-W204",
-    "From version 1.0.0 on, a lock freezes the graph",
+    "From version 1.0.0 on, a lock freezes a graph without tables",
     why="Without a lock, a moved index isn't noticed.",
     fix="Keep the graph in a folder, and run ecgonto build",
 )
@@ -118,7 +119,7 @@ def _no_lock(draft: Draft) -> Iterator[Breach]:
 
 @ENUMERATION.rule(
     NO_LOCK,
-    "From version 1.0.0 on, a lock freezes graph and routing",
+    "From version 1.0.0 on, a lock freezes a graph and its tables",
     why="Without a lock, a moved index or a changed route isn't noticed.",
     fix="Restore enumeration.lock from version control. For a first version, run ecgonto build --new-version",
 )
@@ -152,7 +153,7 @@ def _no_version(draft: Draft) -> Iterator[Breach]:
 
 @ENUMERATION.rule(
     FROZEN,
-    "The routing of a code equals the frozen routing, or the version is higher",
+    "The routing of a code equals the frozen routing, or the minor or major version is higher",
     why="A changed route changes the training targets, and the version distinguishes models.",
     fix="Undo the change. If it is intended, run ecgonto build --new-version with a higher minor version",
 )
@@ -172,7 +173,7 @@ def _thawed(draft: Draft) -> Iterator[Breach]:
 @ENUMERATION.rule(
     "CCG-E207",
     "The version isn't lower than the version of the lock",
-    why="A lower version would disable the lock.",
+    why="A lower version belongs to an earlier graph.",
     fix="Write the version of the lock, or a higher version, into the header of the ontology",
 )
 def _lower_version(draft: Draft) -> Iterator[Breach]:

@@ -32,8 +32,8 @@ JUSTIFICATIONS = frozenset(
 
 @DECISIVE.rule(
     "CCG-E302",
-    "Every row leads to a concept",
-    why="A code without a concept gives no training target.",
+    "Every row leads to a concept of the graph or to sssom:NoTermFound",
+    why="A code with a misspelt concept would give no training target.",
     fix="Correct the object_id, or define the concept",
 )
 def _unknown_node(draft: Draft) -> Iterator[Breach]:
@@ -77,7 +77,7 @@ def _no_relation(draft: Draft) -> Iterator[Breach]:
     "CCG-E310",
     "Every row states how it was made",
     why="Reviewers must be able to distinguish a clinician's decision from a program's guess.",
-    fix="Use a term of SEMAPV, such as semapv:ManualMappingCuration",
+    fix="Use a term of the vocabulary SEMAPV, such as semapv:ManualMappingCuration",
 )
 def _unknown_justification(draft: Draft) -> Iterator[Breach]:
     for row in draft.mappings:
@@ -87,7 +87,7 @@ def _unknown_justification(draft: Draft) -> Iterator[Breach]:
 
 @MAPPINGS.rule(
     "CCG-E311",
-    "Every row states the label of its concept",
+    "The object_label of a row is a name of its concept",
     why="Reviewers read labels, so a wrong label hides a wrong object_id.",
     fix="Correct the object_id, or copy the label from the graph",
 )

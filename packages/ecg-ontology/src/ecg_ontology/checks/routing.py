@@ -37,8 +37,8 @@ def _malformed_code(draft: Draft) -> Iterator[Breach]:
 
 @ROUTING.rule(
     "CCG-E303",
-    "A code routed to a leaf is routed to its root, and to no other root",
-    why='π has "one leaf and its parent root". With a missing or wrong root, families are miscounted.',
+    "A code routed to leaves is also routed to their roots, and to no other root",
+    why="With a missing or wrong root, families are miscounted.",
     fix="Add a row for the root of the leaf, or remove the row of the wrong root",
 )
 def _family_closure(draft: Draft) -> Iterator[Breach]:
@@ -57,7 +57,7 @@ def _family_closure(draft: Draft) -> Iterator[Breach]:
     "CCG-E304",
     "The rows of a code are consistent",
     why="A code can't be both routed and unrouted, or have two labels.",
-    fix="Keep a single label, a single regime, and each node once",
+    fix="Keep a single label, the regime that fits the rows, and each concept once",
 )
 def _contradicting_rows(draft: Draft) -> Iterator[Breach]:
     tiers = {concept.iri: concept.tier for concept in draft.concepts}
@@ -81,7 +81,7 @@ def _contradicting_rows(draft: Draft) -> Iterator[Breach]:
 @ROUTING.rule(
     "CCG-E305",
     "Labels agree with the official map",
-    why="A wrong label hides a wrong route. The paper has four wrong labels.",
+    why="A wrong label hides a wrong route. Four labels in the paper are wrong.",
     fix="Copy the label from the official map, and review the route",
 )
 def _wrong_label(draft: Draft) -> Iterator[Breach]:

@@ -19,8 +19,7 @@ _SAME = ("equivalentClass", "sameAs", "exactMatch")
 @STATEMENTS.rule(
     "CCG-E016",
     "Further OWL and SKOS statements agree with the graph",
-    why="Otherwise a reasoner may merge two concepts, or find that a family and its finding exclude"
-    " each other.",
+    why="Otherwise a reasoner may merge two concepts, or find that a family and its leaf exclude each other.",
     fix="Remove the statement, or correct its subject or object",
 )
 def _contradicting_statement(draft: Draft) -> Iterator[Breach]:

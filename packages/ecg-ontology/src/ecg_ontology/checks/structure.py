@@ -197,7 +197,7 @@ def _one_sided(draft: Draft) -> Iterator[Breach]:
 @STRUCTURE.rule(
     "CCG-E010",
     "No concept is a subtype of itself, directly or indirectly",
-    why="IS_A is an order, and the rule most-specific needs the length of its paths.",
+    why="The rule most-specific needs the length of the paths to more general leaves.",
     fix="Remove one relation of the cycle",
 )
 def _subtype_cycle(draft: Draft) -> Iterator[Breach]:
@@ -240,7 +240,7 @@ def _disconnected(draft: Draft) -> Iterator[Breach]:
 
 @STRUCTURE.rule(
     "CCG-E012",
-    "A subtype, manifestation or sibling belongs to the same family",
+    "A subtype, manifestation or sibling of a leaf is in the leaf's family",
     why="The paper's distances assume that leaves of different families meet only through their roots.",
     fix="Correct the family of a concept, or remove the relation",
 )
@@ -278,7 +278,7 @@ def _broken_ring(draft: Draft) -> Iterator[Breach]:
 @STRUCTURE.rule(
     "CCG-W014",
     "A subtype has a higher index than its parent",
-    why="The rule max-index chooses the higher index, so a subtype before its parent would never be chosen.",
+    why="The rule max-index selects the highest index, so it would prefer the parent to its subtype.",
     fix="Append new subtypes at the end, or use the rule most-specific",
 )
 def _subtype_before_parent(draft: Draft) -> Iterator[Breach]:

@@ -71,8 +71,8 @@ def _undeclared_prefix(draft: Draft) -> Iterator[Breach]:
 
 @TABLES.rule(
     "CCG-E320",
-    "Dates, authors and confidences are possible",
-    why="A date in the future, a missing author or a confidence of 750 % is an error.",
+    "Dates, authors and confidences are valid",
+    why="A date in the future, a blank author or a confidence of 7.5 is a mistake.",
     fix="Correct the date, author or confidence of the row",
 )
 def _impossible_statement(draft: Draft) -> Iterator[Breach]:
@@ -113,9 +113,9 @@ def _unknown_column(draft: Draft) -> Iterator[Breach]:
 
 @TABLES.rule(
     "CCG-W323",
-    "All tables use the same edition of a vocabulary",
+    "All tables use the same edition of SNOMED CT",
     why="A code may have another meaning in another edition.",
-    fix="Map the codes of a single edition, and state it in both tables",
+    fix="Map the codes of a single edition, and state it in all tables",
 )
 def _other_edition(draft: Draft) -> Iterator[Breach]:
     stated = {

@@ -45,8 +45,8 @@ class Compared:
 @AGAINST_OTHERS.rule(
     CONTRADICTED,
     "A code reaches the concept that its label names",
-    why="If the label names another concept, or an absent, incomplete or past finding, records would get "
-    "wrong training targets.",
+    why="If the label names another concept, an incomplete form of the concept, or an absent or past "
+    "finding, records would get wrong training targets.",
     fix="Correct the concept or the label, or add --override REASON",
 )
 def _contradicted_row(compared: Compared) -> Iterator[Breach]:
