@@ -130,12 +130,12 @@ def table() -> str:
         ),
         (
             "Does a classifier trained with the graph need fewer labels (1 to 5 records of a finding)?",
-            f"{span(*clustered(real))} over 20 findings; {few_families}",
+            f"{span(*clustered(real))} over 20 findings, compared with no graph; {few_families}",
             f"not shown; training on plain labels is better by {span(*clustered(labels))}",
         ),
         (
             "Can a finding without any code be scored by its family?",
-            f"{span(*over(untaught))} over 25 findings; {turn_families}",
+            f"{span(*over(untaught))} over 25 findings, compared with no graph; {turn_families}",
             "in two families, which were chosen on these findings",
         ),
         (
