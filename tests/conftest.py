@@ -64,7 +64,10 @@ def _seed(name: str) -> None:
     if "numpy" in sys.modules:
         sys.modules["numpy"].random.seed(seed)
     if "torch" in sys.modules:  # what has not imported it shall not wait for it
-        sys.modules["torch"].manual_seed(seed)
+        torch = sys.modules["torch"]
+        torch.default_generator.manual_seed(seed)  # `torch.manual_seed` formats a stack, if CUDA isn't in use
+        if torch.cuda.is_initialized():
+            torch.cuda.manual_seed_all(seed)
 
 
 @pytest.hookimpl(tryfirst=True)

@@ -54,6 +54,7 @@ def test_a_shard_is_the_file_that_numpy_would_save(source, tmp_path):
     assert shard.read_bytes() == (tmp_path / "again.npy").read_bytes()
 
 
+@pytest.mark.usefixtures("forked_workers")
 def test_run_twice_it_writes_the_same_bytes_and_the_number_of_processes_does_not_matter(source, tmp_path):
     for out, jobs in (("one", 1), ("two", 2), ("one", 1)):
         prepare([source], tmp_path / out, SMALL, jobs=jobs)

@@ -52,6 +52,7 @@ def test_workers_end_when_the_process_they_work_for_is_killed_and_leave_nothing(
     assert not list(tmp_path.glob("marecg-*"))
 
 
+@pytest.mark.usefixtures("forked_workers")
 def test_processes_that_a_caller_has_begun_serve_what_it_calls_and_stay(tmp_path):
     def met(folder):
         """Wait for the other one: else a quick process does the work of both while one begins."""
@@ -72,6 +73,7 @@ def test_processes_that_a_caller_has_begun_serve_what_it_calls_and_stay(tmp_path
     assert not any(map(alive, mine))
 
 
+@pytest.mark.usefixtures("forked_workers")
 def test_a_worker_that_is_killed_ends_in_one_error_that_names_the_output_and_the_remedy():
     def killed():
         os.kill(os.getpid(), signal.SIGKILL)
