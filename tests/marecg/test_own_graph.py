@@ -52,8 +52,8 @@ def airways(tmp_path_factory, micro) -> Path:
         comments = [f"Dx: {LUNG_CODES[number % 3]}"]
         make_record(place / "wfdb", f"L{number:04d}", make_ecg(seed=number), comments=comments)
     prepare([place / "wfdb"], place / "corpus", ontology=place / "graph", jobs=1)
-    config = override(micro, ["train.max_steps=20", "gscl.weight=5", "train.lr=0.02"])
-    config = override(config, ["train.batch_size=9", "train.global_batch_size=18"])
+    config = override(micro, ["train.max_steps=12", "gscl.weight=5", "train.lr=0.02"])
+    config = override(config, ["train.batch_size=9", "train.global_batch_size=9"])
     train(config, place / "corpus", place / "run")
     return place
 

@@ -19,7 +19,7 @@ from ecg_base import plain_markdown
 from ecg_records.readers.datasets import ptbxl
 from marecg import EcgClassifier, MarEcg
 from marecg.classify.classifier_scores import ppv
-from marecg.classify.fit_classifier import judged_recordings
+from marecg.classify.fit_classifier import fit_classifier, judged_recordings
 from marecg.corpus.config import CorpusConfig
 from marecg.corpus.prepare import prepare
 from marecg.corpus.prepared import Corpus
@@ -60,6 +60,13 @@ def labels(corpus: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     rows = [(f"E{n:05d}", each, "" if n % 5 == 0 else each, split_of(n)) for n, each in enumerate(tall)]
     columns = ("record", "tall", "some", "split")
     return table(tmp_path_factory.mktemp("labels") / "tall.csv", columns, [*rows, ("E99999", 1, 1, "test")])
+
+
+@pytest.fixture(scope="module")
+def few_labels(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Whether a record is tall, of the first 24: beats of all would be measured for seconds."""
+    rows = [(f"E{n:05d}", int(n % 3 == 0), split_of(n)) for n in range(24)]
+    return table(tmp_path_factory.mktemp("few") / "tall.csv", ("record", "tall", "split"), rows)
 
 
 @pytest.fixture(scope="module")
@@ -278,12 +285,15 @@ def test_a_class_called_by_markup_opens_nothing_in_a_classifiers_readme_and_page
     assert plain_markdown(MARKUP) in (folder / "README.md").read_text()
 
 
-def test_an_older_classifier_is_replaced_and_another_folder_is_not(clf, fit, tmp_path, capsys):
+def test_an_older_classifier_is_replaced_and_another_folder_is_not(clf, fit, few_labels, tmp_path, capsys):
     """The command says what the head of the new one reads: full, because its loss is clearly lower."""
-    (tmp_path / "thesis.txt").touch()
-    assert fit(tmp_path, "--threshold", "f1") == 2
-    assert [path.name for path in tmp_path.iterdir()] == ["thesis.txt"]
-    assert not fit(clf, "--threshold", "f1")
+    mine = tmp_path / "mine"
+    mine.mkdir()
+    (mine / "thesis.txt").touch()
+    assert fit(mine, "--threshold", "f1") == 2
+    assert [path.name for path in mine.iterdir()] == ["thesis.txt"]
+    clf = shutil.copytree(clf, tmp_path / "clf")
+    assert not fit(clf, "--threshold", "f1", table=few_labels)
     assert EcgClassifier.load(clf).threshold == "f1"
     evaluation = json.loads((clf / "evaluation.json").read_text())
     losses = evaluation["losses"]
@@ -335,20 +345,24 @@ def test_real_records_that_the_encoder_was_pretrained_on_are_marked(realdata, tm
 
 
 def test_the_same_command_again_takes_its_embedding_and_gives_the_same_classifier(
-    fit, corpus, tmp_path, capsys, monkeypatch
+    fit, corpus, few_labels, run_folder, tmp_path, capsys, monkeypatch
 ):
     """A batch that is damaged is computed again, and that one alone. Another folder takes all of them."""
     out, embedding = tmp_path / "again", corpus.with_name("corpus-embedding")
     older = {*embedding.iterdir()} if embedding.exists() else set()
-    monkeypatch.setattr("marecg.classify.fit_classifier.FILE_RECORDS", 20)
-    assert not fit(out, "--set", "readout=full")
-    assert "from an earlier run" not in capsys.readouterr().err
+    monkeypatch.setattr("marecg.classify.fit_classifier.FILE_RECORDS", 8)
+
+    def full() -> int:
+        classifier = EcgClassifier(run_folder, "head", readout="full")
+        return fit_classifier(classifier, corpus, out, few_labels).reused
+
+    assert full() == 0
     before = (out / "predictions.parquet").read_bytes()
     kept = {*embedding.iterdir()} - older
     min(kept).write_bytes(b"damaged")
-    assert not fit(out, "--set", "readout=full")
-    assert f"embedding: 40 records reused from an earlier run in {embedding}" in capsys.readouterr().err
+    assert full() == 16
     assert (out / "predictions.parquet").read_bytes() == before
     assert {*embedding.iterdir()} - older == kept
-    assert not fit(tmp_path / "other", "--set", "readout=wide")  # the beginning of the full readout
-    assert f"embedding: 60 records reused from an earlier run in {embedding}" in capsys.readouterr().err
+    wide = ("--set", "readout=wide")  # the beginning of the full readout
+    assert not fit(tmp_path / "other", *wide, table=few_labels)
+    assert f"embedding: 24 records reused from an earlier run in {embedding}" in capsys.readouterr().err

@@ -10,11 +10,10 @@ import neurokit2 as nk
 import numpy as np
 import pytest
 import torch
-import wfdb
+from tests.made_records import make_record
 from tests.marecg.evaluate.made_tasks import HALF_AND_WHOLE, probed
 
 from ecg_records.measurements import measured as measuring
-from ecg_records.signal.leads import LEADS
 from marecg.evaluate.methods.frozen_encoder import random_encoder
 from marecg.evaluate.scores.results import Report
 from marecg.evaluate.tasks.registry import task_named
@@ -65,9 +64,7 @@ def ptbxl_root(tmp_path_factory: pytest.TempPathFactory) -> Path:
             fold = 1 + (ecg_id - 1) // 4 % 10
             table.writerow([ecg_id, ecg_id, 60, 0, str(codes), fold, f"records500/00000/{name}"])
             if ecg_id <= 80:
-                signal_LC = _beats(ecg_id, depth=ecg_id % 4)
-                how = {"fmt": ["16"] * 12, "write_dir": str(folder)}
-                wfdb.wrsamp(name, 500, ["mV"] * 12, list(LEADS), p_signal=signal_LC, **how)
+                make_record(folder, name, _beats(ecg_id, ecg_id % 4).T, comments=(), file=f"{name}.dat")
     return root
 
 

@@ -21,10 +21,10 @@ ISCHEMIA = "164865005"
 
 @pytest.fixture(scope="module")
 def coarse(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Six records of a family alone, and two of atrial fibrillation."""
+    """Three records of a family alone, and one of atrial fibrillation."""
     folder = tmp_path_factory.mktemp("coarse")
-    for number in range(8):
-        comments = [f"Dx: {ISCHEMIA if number < 6 else '164889003'}"]
+    for number in range(4):
+        comments = [f"Dx: {ISCHEMIA if number < 3 else '164889003'}"]
         make_record(folder / "wfdb", f"E{number:05}", make_ecg(seed=number), comments=comments)
     prepare([folder / "wfdb"], folder / "prepared", jobs=1)
     return folder / "prepared"

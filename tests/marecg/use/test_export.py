@@ -29,13 +29,18 @@ from marecg.use import exported_networks
 from marecg.use.export import Export, export
 
 
-@pytest.fixture(scope="module")
-def run(micro, tmp_path_factory) -> Path:
+def encoder_of(micro, beginnings: int) -> MarEcg:
     """A model with overlapping patches, as in the paper, and with small's amplitudes and beginnings."""
     torch.manual_seed(0)
+    shape = {"stride": 25, "positions": 187, "amplitude": True, "phases": beginnings}
+    return MarEcg(micro.model.model_copy(update=shape))
+
+
+@pytest.fixture(scope="module", params=[1, pytest.param(2, marks=pytest.mark.nightly)])
+def run(request, micro, tmp_path_factory) -> Path:
+    """Its beginnings are the program's length: those of one are traced in half of the time."""
     folder = tmp_path_factory.mktemp("export") / "run"
-    shape = micro.model.model_copy(update={"stride": 25, "positions": 187, "amplitude": True, "phases": 2})
-    MarEcg(shape).save_pretrained(folder / "model")
+    encoder_of(micro, request.param).save_pretrained(folder / "model")
     return folder
 
 
@@ -63,14 +68,24 @@ def test_onnxruntime_says_of_real_numbers_of_records_what_embed_says(run, onnx_f
     np.testing.assert_allclose(patch[:, : expected.patch.shape[1]], expected.patch, atol=1e-4)
 
 
+@torch.no_grad()
+def test_the_network_of_an_encoders_file_says_what_embed_says_whatever_the_beginnings(micro):
+    """Whatever the format: what is written is this network, traced."""
+    for beginnings in (1, 2, 3):
+        network = exported_networks.ExportedEncoder(encoder_of(micro, beginnings)).eval()
+        for inputs in network.trials():
+            assert network.error(network.reference(inputs), network(*inputs)) < 1e-4
+
+
 def test_an_onnx_file_is_valid_and_says_what_it_takes(run, onnx_file):
     model = onnx.load(onnx_file)
     onnx.checker.check_model(model)
     about = {each.key: each.value for each in model.metadata_props}
     assert about["leads"].split(",") == list(LEADS)
     assert (about["fs"], about["context"], about["unit"]) == ("500", "3500", "mV")
-    assert about["beginnings"] == "2"
-    assert about["ontology"] == MarEcg.from_pretrained(run).ontology.sha256
+    encoder = MarEcg.from_pretrained(run)
+    assert about["beginnings"] == str(encoder.config.phases)
+    assert about["ontology"] == encoder.ontology.sha256
     assert about["opset"] == str(model.opset_import[0].version)
 
 
@@ -224,7 +239,8 @@ def classifier_folder(several, tmp_path_factory) -> Path:
 @pytest.fixture(scope="module")
 def program(classifier_folder, labelled) -> Export:
     """The classifier's file, compared on records of several lengths."""
-    return export(classifier_folder, "torch", classifier_folder.parent / "clf.pt2", shortened(labelled[1]))
+    records = shortened(labelled[1])[::4]
+    return export(classifier_folder, "torch", classifier_folder.parent / "clf.pt2", records)
 
 
 def shortened(x: np.ndarray) -> list[Recording]:
@@ -258,7 +274,7 @@ def test_the_network_of_a_classifiers_file_calls_whole_records_as_the_classifier
 def test_a_program_of_a_classifier_calls_whole_records_as_the_classifier_does(program, several, labelled):
     _, x, _ = labelled
     assert program.difference <= 1e-4
-    assert (program.real.records, program.real.changed) == (24, 0)
+    assert (program.real.records, program.real.changed) == (6, 0)
     extra = {"marecg.json": ""}
     run_file = torch.export.load(program.path, extra_files=extra).module()
     assert json.loads(extra["marecg.json"]) == program.about

@@ -30,7 +30,7 @@ FINDINGS = ("AF", "NSR", "LBBB")
 def place(tmp_path_factory, micro) -> Path:
     """A corpus of three findings, and a run that two steps have taught nothing."""
     place = tmp_path_factory.mktemp("concept-scores")
-    write_corpus(place / "wfdb", 90, 0, diagnoses=FINDINGS)
+    write_corpus(place / "wfdb", 45, 0, diagnoses=FINDINGS)
     prepare([place / "wfdb"], place / "corpus", jobs=1)
     train(override(micro, ["train.max_steps=2"]), place / "corpus", place / "run")
     shutil.copytree(place / "run", place / "fitted")
@@ -48,7 +48,7 @@ def signals_of(corpus: Corpus) -> np.ndarray:
 
 
 def test_a_readout_with_beats_ranks_findings_by_the_codes_and_h_rhythm_as_before(place, tmp_path):
-    write_corpus(tmp_path / "wfdb", 30, 1, diagnoses=FINDINGS)
+    write_corpus(tmp_path / "wfdb", 15, 1, diagnoses=FINDINGS)
     prepare([tmp_path / "wfdb"], tmp_path / "corpus", jobs=1)
     corpus = Corpus.open(tmp_path / "corpus")
     task = SimpleNamespace(classes=FINDINGS, concepts={name: (name,) for name in FINDINGS})
@@ -79,7 +79,7 @@ def test_concept_scores_travel_with_their_weights_and_with_no_others(fitted, tmp
     model.save_pretrained(tmp_path / "copy")
     again = MarEcg.from_pretrained(tmp_path / "copy")
     assert again.concept_scores.sha256 == model.concept_scores.sha256
-    assert "on the codes of 90 coded records" in (tmp_path / "copy" / "README.md").read_text()
+    assert "on the codes of 45 coded records" in (tmp_path / "copy" / "README.md").read_text()
     with torch.no_grad():
         model.to_concepts.weight.mul_(2)
     model.save_pretrained(tmp_path / "tuned")
@@ -102,7 +102,7 @@ def test_a_damaged_file_is_one_clear_error(fitted):
 
 
 def test_records_that_the_run_never_saw_do_not_teach(fitted, tmp_path):
-    write_corpus(tmp_path / "wfdb", 30, 2, diagnoses=("AF", "NSR"))
+    write_corpus(tmp_path / "wfdb", 3, 2, diagnoses=("AF", "NSR"))
     prepare([tmp_path / "wfdb"], tmp_path / "unseen", jobs=1)
     with pytest.raises(CorpusError, match="at least 20 coded records that the model was trained on, got 0"):
         write_concept_scores(fitted, tmp_path / "unseen")

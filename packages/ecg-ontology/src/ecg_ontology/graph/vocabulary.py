@@ -9,7 +9,7 @@ Shapes: N concepts.
 
 from collections.abc import Iterator
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Self
 
 from ecg_ontology.base.errors import UnknownConceptError
 from ecg_ontology.graph import enumeration
@@ -61,6 +61,10 @@ class Vocabulary:
         self.nodes = nodes
         self.relations = relations
         self._by_abbr = {node.abbr: node for node in nodes}
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Self:
+        """Return the vocabulary itself, because it is immutable. Copies of a model share it."""
+        return self
 
     def __len__(self) -> int:
         return len(self.nodes)
