@@ -22,7 +22,8 @@ _ERRATA = """\
 # Errata
 
 This page lists contradictions within the paper, or between the paper and its sources, with our decision on
-each. The texts are in `ontology/errata.ttl`."""
+each. D is the distance in edges. The *active leaves* are a record's findings. The *clamp* gives them all the
+weight 1 before the [soft target](index.md#one-record-start-to-end) is normalised."""
 
 
 def findings_page() -> str:
