@@ -132,8 +132,8 @@ def test_digits_without_end_cost_no_more_than_the_file(tmp_path, x_CL):
     files.FILES["a.xml"](path, x_CL)
     text = path.read_text()
     begin = text.index("<digits>") + len("<digits>")
-    path.write_text(text[:begin] + "1 " * 4_000_000 + text[text.index("</digits>") :])
+    path.write_text(text[:begin] + "1 " * 1_000_000 + text[text.index("</digits>") :])
     began = time.process_time()
     with pytest.raises(RecordError, match="leads must have the same length, got 5000 and"):
         read(path)
-    assert time.process_time() - began < 5
+    assert time.process_time() - began < 1.25

@@ -114,7 +114,9 @@ def changed(seed: int, at: NDArray[np.float64], **shape) -> NDArray[np.float64]:
     return x_KL + waves(at, shape["qt"] - 0.24, 0.24, t_K, 2) + rng.normal(0, 0.01, x_KL.shape)
 
 
-@pytest.mark.parametrize("seed", range(10))
+@pytest.mark.parametrize(
+    "seed", [*range(4), *(pytest.param(seed, marks=pytest.mark.nightly) for seed in range(4, 10))]
+)
 @pytest.mark.parametrize("qrs", [0.12, 0.16, 0.2])
 def test_t_waves_twice_as_tall_as_wide_complexes_double_no_rate(seed, qrs):
     """Where T is as steep as R, two detectors count it alike: every other beat is then another wave."""
