@@ -111,80 +111,31 @@ def test_what_holds_under_one_profile_alone_is_marked_with_it(onto, articles):
 # --- in a browser
 
 
-@pytest.fixture
-def dom_of(browse):
-    """A function that opens a page in Chromium and returns what became of it."""
-    # A budget of virtual time: the page is dumped after its timers have run, not in the midst of them.
-    return lambda page: browse(page, "--window-size=1280,900", "--virtual-time-budget=2000", "--dump-dom")
-
-
-@pytest.fixture
-def outcome(dom_of, text, tmp_path):
-    """A function that drives the page, without its policy, by a script, and returns its `out.it`."""
-
-    def drive(script: str) -> str:
-        (tmp_path / "driven.html").write_text(driven(text, script), encoding="utf-8")
-        return data(dom_of(tmp_path / "driven.html"))
-
-    return drive
-
-
-def driven(text: str, script: str) -> str:
-    script = f"<script>const out = document.body.dataset;{script}</script></body>"
-    return POLICY.sub("", text).replace("</body>", script)
-
-
-def data(dom: str) -> str:
-    return unescape(re.search('data-it="([^"]*)"', dom)[1])
-
-
-def test_the_profile_is_switched_on_the_page(outcome):
-    script = """
+# A budget of virtual time: the page is dumped after its timers have run, not in the midst of them.
+DUMPED = ("--window-size=1280,900", "--virtual-time-budget=2000", "--dump-dom")
+QUERIES = [
+    *("fibr", "ISCHAEMIA", "verlängertes qt", "Vergrosserung", "164889003", "left axis", "flutter atrial"),
+    "qwxy",
+]
+WIDTHS = (1280, 400, 320)
+SCRIPTS = {
+    "profile": """
       const shown = () => [...document.querySelectorAll("li[data-profile]")]
         .filter((item) => getComputedStyle(item).display !== "none").map((item) => item.dataset.profile);
       const before = [...new Set(shown())];
       profile.value = "curated"; profile.dispatchEvent(new Event("change"));
-      out.it = [...before, ...new Set(shown())].join(" ");"""
-    assert outcome(script) == "paper curated"
-
-
-def test_a_misspelt_word_is_answered_with_what_was_meant(outcome):
-    script = 'words.value = "atrial fluter"; words.dispatchEvent(new Event("input"));'
-    assert "Did you mean Atrial flutter" in outcome(f"{script} out.it = summary.textContent;")
-
-
-def test_the_page_is_printed_on_fifteen_sheets_at_most(browse, onto, tmp_path):
-    page, out = write_page(onto, tmp_path / "onto.html"), tmp_path / "onto.pdf"
-    browse(page, f"--print-to-pdf={out}")
-    assert 1 <= len(re.findall(rb"/Type\s*/Page\b", out.read_bytes())) <= 15
-
-
-def test_the_page_runs_under_its_own_policy_and_offers_the_search(dom_of, onto, tmp_path):
-    dom = dom_of(write_page(onto, tmp_path / "onto.html"))
-    assert '<form role="search" id="search">' in dom  # hidden until the script has run
-    assert dom.count("<article") == len(onto) + 3  # the unrouted, the errata, the glossary
-
-
-def test_a_search_shows_the_same_concepts_in_the_same_order_as_the_command(outcome, onto):
-    queries = ["fibr", "ISCHAEMIA", "verlängertes qt", "Vergrosserung", "164889003", "left axis"]
-    queries += ["flutter atrial", "qwxy"]
-    script = f"""
-      const all = {json.dumps(queries)}.map((query) => {{
+      tell([...before, ...new Set(shown())].join(" "));""",
+    "misspelt": """
+      words.value = "atrial fluter"; words.dispatchEvent(new Event("input"));
+      tell(summary.textContent);""",
+    "search": f"""
+      tell({json.dumps(QUERIES)}.map((query) => {{
         words.value = query; words.dispatchEvent(new Event("input"));
         const shown = [...document.querySelectorAll("main article")].filter((a) => !a.hidden);
         const listed = [...document.querySelectorAll("#hits a")].map((a) => a.hash.slice(1));
         return [listed, shown.map((a) => a.id), summary.textContent];
-      }});
-      out.it = JSON.stringify(all);"""
-    for query, (listed, shown, summary) in zip(queries, json.loads(outcome(script)), strict=True):
-        hits = search_concepts(onto, query)
-        places = [f"c-{hit.concept.index}" if hit.concept else "unrouted" for hit in hits]
-        assert listed == shown == list(dict.fromkeys(places)), query
-        assert summary.startswith(f"{len(shown)} place")
-
-
-def test_the_page_is_used_by_keyboard_alone(outcome):
-    script = """
+      }}));""",
+    "keyboard": """
       const pressed = (key) => new KeyboardEvent("keydown", { key, bubbles: true, cancelable: true });
       const press = (key) => document.activeElement.dispatchEvent(pressed(key));
       press("/");
@@ -196,33 +147,86 @@ def test_the_page_is_used_by_keyboard_alone(outcome):
       const back = document.activeElement.id;
       document.getElementById("search").requestSubmit();
       addEventListener("hashchange", () => setTimeout(() => {
-        out.it = [first, second, back, document.activeElement.id].join(" ");
-      }));"""
-    assert re.fullmatch(r"words #(c-\d+) words \1", outcome(script))
-
-
-def test_a_link_that_is_no_address_breaks_nothing(outcome):
-    script = """
+        tell([first, second, back, document.activeElement.id].join(" "));
+      }));""",
+    "link": """
       const raised = [];
       addEventListener("error", (event) => raised.push(event.message));
       addEventListener("hashchange", () => setTimeout(() => {
         words.value = "flutter"; words.dispatchEvent(new Event("input"));
-        out.it = location.hash + " " + summary.textContent + " " + raised.join();
+        tell(location.hash + " " + summary.textContent + " " + raised.join());
       }));
-      location.hash = "#%E0%A4%A";"""
-    assert re.fullmatch(r"#%E0%A4%A \d+ places? found ", outcome(script))
+      location.hash = "#%E0%A4%A";""",
+    **dict.fromkeys(
+        map(str, WIDTHS),
+        """
+      addEventListener("load", () => {
+        tell([document.documentElement.scrollWidth - innerWidth, tree.open]);
+      });""",
+    ),
+}
+"""What is done on the page, and what it `tell`s, by a name; a number is the width of the window."""
 
 
-@pytest.mark.parametrize("width", [1280, pytest.param(400, marks=pytest.mark.nightly), 320])
-def test_nothing_is_wider_than_the_window_of_a_desk_or_a_phone(dom_of, text, tmp_path, width):
-    measure = "parent.postMessage([document.documentElement.scrollWidth - innerWidth, tree.open], '*')"
-    page = driven(text, f"addEventListener('load', () => {measure});")
-    (tmp_path / "page.html").write_text(page, encoding="utf-8")
-    frame = (
-        "<body><script>addEventListener('message', (m) => {"
-        "document.body.dataset.it = JSON.stringify(m.data); })</script>"
-        f'<iframe src="page.html" style="border:0;width:{width}px;height:900px"></iframe></body>'
+@pytest.fixture(scope="module")
+def told(browse, text, tmp_path_factory):
+    """What each of `SCRIPTS` tells in a frame of its own, which has the page without its policy."""
+    folder = tmp_path_factory.mktemp("driven")
+    frames = []
+    for name, script in SCRIPTS.items():
+        tell = f"const tell = (what) => parent.postMessage([{json.dumps(name)}, what], '*');"
+        page = POLICY.sub("", text).replace("</body>", f"<script>{tell}{script}</script></body>")
+        (folder / f"{name}.html").write_text(page, encoding="utf-8")
+        width = name if name.isdecimal() else 1280
+        frames.append(f'<iframe src="{name}.html" style="border:0;width:{width}px;height:900px"></iframe>')
+    listen = (
+        "const told = {}; addEventListener('message', ({ data }) => { told[data[0]] = data[1]; "
+        "document.body.dataset.told = JSON.stringify(told); });"
     )
-    (tmp_path / "frame.html").write_text(frame, encoding="utf-8")
-    over, tree_is_open = json.loads(data(dom_of(tmp_path / "frame.html")))
+    (folder / "frames.html").write_text(
+        f"<body><script>{listen}</script>{''.join(frames)}</body>", encoding="utf-8"
+    )
+    dom = browse(folder / "frames.html", *DUMPED)
+    return json.loads(unescape(re.search('data-told="([^"]*)"', dom)[1]))
+
+
+def test_the_profile_is_switched_on_the_page(told):
+    assert told["profile"] == "paper curated"
+
+
+def test_a_misspelt_word_is_answered_with_what_was_meant(told):
+    assert "Did you mean Atrial flutter" in told["misspelt"]
+
+
+def test_the_page_is_printed_on_fifteen_sheets_at_most(browse, onto, tmp_path):
+    page, out = write_page(onto, tmp_path / "onto.html"), tmp_path / "onto.pdf"
+    browse(page, f"--print-to-pdf={out}")
+    assert 1 <= len(re.findall(rb"/Type\s*/Page\b", out.read_bytes())) <= 15
+
+
+def test_the_page_runs_under_its_own_policy_and_offers_the_search(browse, onto, tmp_path):
+    dom = browse(write_page(onto, tmp_path / "onto.html"), *DUMPED)
+    assert '<form role="search" id="search">' in dom  # hidden until the script has run
+    assert dom.count("<article") == len(onto) + 3  # the unrouted, the errata, the glossary
+
+
+def test_a_search_shows_the_same_concepts_in_the_same_order_as_the_command(told, onto):
+    for query, (listed, shown, summary) in zip(QUERIES, told["search"], strict=True):
+        hits = search_concepts(onto, query)
+        places = [f"c-{hit.concept.index}" if hit.concept else "unrouted" for hit in hits]
+        assert listed == shown == list(dict.fromkeys(places)), query
+        assert summary.startswith(f"{len(shown)} place")
+
+
+def test_the_page_is_used_by_keyboard_alone(told):
+    assert re.fullmatch(r"words #(c-\d+) words \1", told["keyboard"])
+
+
+def test_a_link_that_is_no_address_breaks_nothing(told):
+    assert re.fullmatch(r"#%E0%A4%A \d+ places? found ", told["link"])
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+def test_nothing_is_wider_than_the_window_of_a_desk_or_a_phone(told, width):
+    over, tree_is_open = told[str(width)]
     assert (over <= 0, tree_is_open) == (True, width > 768)
