@@ -24,6 +24,12 @@ ADD = dict.fromkeys(("predicate", "comment"), "") | {
 }
 
 
+@pytest.fixture(scope="module")
+def draft(excerpt):
+    """What is read from the excerpt."""
+    return read_source(excerpt)
+
+
 @pytest.fixture
 def rows(draft):
     return review_rows(draft)

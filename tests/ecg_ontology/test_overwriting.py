@@ -145,11 +145,11 @@ SAVED = [(Ontology.save, "thesis.docx"), (Ontology.save, "ontology.json"), (writ
 
 
 @pytest.mark.parametrize(("write", "name"), [*SAVED, *PICTURES])
-def test_a_picture_a_page_or_a_bundle_replaces_its_like_alone(onto, tmp_path, write, name):
+def test_a_picture_a_page_or_a_bundle_replaces_its_like_alone(tmp_path, write, name):
     path = tmp_path / name
-    write(onto, path)
-    write(onto, path)
+    write(LUNG, path)
+    write(LUNG, path)
     path.write_text("a year of work", encoding="utf-8")
     with pytest.raises(UsageError, match="would be lost"):
-        write(onto, path)
+        write(LUNG, path)
     assert path.read_text(encoding="utf-8") == "a year of work"
