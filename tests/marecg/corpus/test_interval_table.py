@@ -1,6 +1,7 @@
 """Intervals of a corpus: measured once, kept with it, and what cohorts are asked by."""
 
 import shutil
+from multiprocessing import active_children
 
 import pytest
 
@@ -10,6 +11,7 @@ from marecg.corpus import intervals as module
 from marecg.corpus.cohort import cohort
 from marecg.corpus.intervals import INTERVALS, intervals
 from marecg.corpus.prepared import Corpus
+from marecg.corpus.workers import workers
 
 
 @pytest.fixture
@@ -21,7 +23,8 @@ def corpus(corpus_folder, tmp_path) -> Corpus:
 @pytest.mark.usefixtures("forked_workers")
 def test_they_are_what_a_record_measures_and_are_measured_once(corpus, monkeypatch):
     monkeypatch.setattr(module, "BLOCK_RECORDS", 4)
-    table = intervals(corpus)
+    with workers(records=0, jobs=2, cluster=None):
+        table = intervals(corpus)
     assert tuple(table.column_names) == INTERVALS
     assert len(table) == len(corpus) == 10
     for row in (0, 3, 4, 9):  # first and last of blocks
@@ -30,6 +33,12 @@ def test_they_are_what_a_record_measures_and_are_measured_once(corpus, monkeypat
         assert table["qtc"][row].as_py() == found.qtc()
     shutil.rmtree(corpus.folder / "shards")  # what is known needs no signal
     assert intervals(corpus).equals(table)
+
+
+def test_a_few_records_are_measured_without_further_processes(corpus):
+    before = set(active_children())
+    assert len(intervals(corpus)) == 10
+    assert set(active_children()) == before
 
 
 def test_cohorts_are_asked_by_them_and_what_is_not_measured_is_neither(corpus):

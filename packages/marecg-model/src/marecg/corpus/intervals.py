@@ -15,6 +15,7 @@ from marecg.base.progress import passing
 from marecg.corpus import index
 from marecg.corpus.prepared import Corpus
 from marecg.corpus.supervision import FOLDER as SUPERVISION
+from marecg.corpus.workers import workers
 
 logger = logging.getLogger(__name__)
 
@@ -40,8 +41,9 @@ def intervals(corpus: Corpus) -> pa.Table:
             return cached.drop_columns("signal_hash")
     logger.warning("measuring the intervals of %d records; later commands reuse them", len(corpus))
     starts = range(0, len(corpus), BLOCK_RECORDS)
-    work = Parallel(n_jobs=-1, return_as="generator")(delayed(_measured)(corpus, first) for first in starts)
-    blocks = [next(work) for _ in passing(starts, f"intervals: blocks of {BLOCK_RECORDS} records")]
+    with workers(len(corpus), jobs=-1, cluster=None, where=corpus.folder):
+        work = Parallel(return_as="generator")(delayed(_measured)(corpus, first) for first in starts)
+        blocks = [next(work) for _ in passing(starts, f"intervals: blocks of {BLOCK_RECORDS} records")]
     columns = list(zip(*(row for block in blocks for row in block), strict=True))
     table = pa.table([*(pa.array(column, pa.float64()) for column in columns), hashes], schema=SCHEMA)
     try:
