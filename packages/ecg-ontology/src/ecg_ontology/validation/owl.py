@@ -18,7 +18,6 @@ from typing import Any
 
 from ecg_base import UsageError, optional
 from ecg_ontology.checks.rule import Breach, Chapter
-from ecg_ontology.formats.rdf_writer import rdf_text
 from ecg_ontology.formats.turtle import SCHEMA, concept_namespace
 from ecg_ontology.graph.concepts import Finding
 from ecg_ontology.ontology import Ontology
@@ -27,6 +26,8 @@ from ecg_ontology.ontology import Ontology
 def world(onto: Ontology) -> Any:
     """Load an ontology into an `owlready2.World` in memory. Raises `UsageError` if owlready2 is missing."""
     owlready2 = _owlready2()
+    from ecg_ontology.formats.rdf_writer import rdf_text  # imports rdflib, which the other rules don't need
+
     loaded = owlready2.World()
     # owlready2 can't read Turtle, so N-Triples are loaded from memory under the ontology's own IRI.
     triples = rdf_text(onto.draft, ".nt")

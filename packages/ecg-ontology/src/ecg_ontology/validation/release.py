@@ -15,12 +15,14 @@ from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-
-import numpy as np
-from numpy.typing import NDArray
+from typing import TYPE_CHECKING
 
 from ecg_base import InputError
 from ecg_ontology.graph.hierarchy import reachable
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
 
 IS_A = "116680003"
 _CONCEPT = ("id", "effectiveTime", "active")
@@ -129,11 +131,13 @@ def _newest(rows: Iterable[dict[str, str]]) -> Iterable[dict[str, str]]:
     return newest.values()
 
 
-def _is_a(rows: Iterable[dict[str, str]], *, several: bool) -> NDArray[np.uint64]:
+def _is_a(rows: Iterable[dict[str, str]], *, several: bool) -> "NDArray[np.uint64]":
     """Return the active IS_A pairs (child, parent), uint64[M, 2].
 
     If `several`, the rows come from several files, and only the newest row of each id counts.
     """
+    import numpy as np  # slow to import, and most checks need no release
+
     codes, versions = array("Q"), array("Q")
     for row in rows:
         if row["typeId"] != IS_A or not (several or row["active"] == "1"):
@@ -159,8 +163,10 @@ def _number(row: dict[str, str], column: str) -> int:
     return int(code)
 
 
-def _above(pairs: NDArray[np.uint64], codes: Collection[str]) -> dict[str, set[str]]:
+def _above(pairs: "NDArray[np.uint64]", codes: Collection[str]) -> dict[str, set[str]]:
     """Return the parents of some codes and of all their ancestors."""
+    import numpy as np
+
     parents: dict[str, set[str]] = defaultdict(set)
     frontier = np.array([int(code) for code in codes], dtype=np.uint64)
     while len(frontier):
