@@ -4,7 +4,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from tests.made_records import make_record
+from tests.made_records import make_ecg, make_record
 
 from ecg_records.readers.identity import published_as
 from marecg.corpus import index, trained_on
@@ -55,3 +55,12 @@ def test_ptbxl_prepared_from_its_training_folds_is_no_evaluation_set(corpus, fol
 def test_a_record_of_no_published_collection_has_no_name_that_means_anything():
     assert published_as("A0001", "mine") is None
     assert published_as("A0001", "cpsc_2018") == published_as("A0001", "cpsc2018")
+
+
+def test_the_hash_of_a_corpus_signals_tells_other_signals_from_the_same(tmp_path):
+    hashes = []
+    for name, seed in (("one", 0), ("again", 0), ("other", 1)):
+        make_record(tmp_path / name, x_CL=make_ecg(seed=seed))
+        prepare([tmp_path / name], tmp_path / "prepared" / name, jobs=1)
+        hashes.append(trained_on.signals_sha256(Corpus.open(tmp_path / "prepared" / name)))
+    assert hashes[0] == hashes[1] != hashes[2]

@@ -4,12 +4,15 @@ import shutil
 from pathlib import Path
 
 import pytest
+from scipy.special import expit
 from tests.marecg.evaluate import made_tasks
 
 from marecg.errors import UsageError
 from marecg.evaluate import model_card
 from marecg.evaluate.model_card import write_model_card
 from marecg.evaluate.request import Request
+from marecg.evaluate.scores.metrics import expected_calibration_error
+from marecg.evaluate.scores.predictions import load
 from marecg.evaluate.table import read_report
 from marecg.model.mar_ecg import MarEcg
 
@@ -59,6 +62,18 @@ def test_the_card_tells_classes_and_groups_of_what_was_probed_and_where_it_fails
         assert f"| {group.kind} {group.name} | {figures}" in card
     lows = [each.low for score in MarEcg.from_pretrained(probed).scores for each in score.classes]
     assert ("AUC may be below 70" in card) == (min(lows) < 0.7)
+    predicted = load(probed / "probe" / "ptbxl-super-strict.npz")
+    figures = next(
+        each.classes
+        for each in MarEcg.from_pretrained(probed).scores
+        if (each.task, each.method, each.fraction) == ("ptbxl-super", "encoder", 1)
+    )
+    for figure in figures:
+        k = predicted.classes.index(figure.name)
+        p_M = expit(predicted.logits["encoder", 1.0][0, :, k])  # of a single draw
+        assert figure.ece == pytest.approx(
+            expected_calibration_error(predicted.y_MK[:, k].astype(float), p_M)
+        )
 
 
 def test_the_probe_of_another_model_is_passed_over(probed, gscl_run, caplog):

@@ -1,9 +1,11 @@
 """From a recording to a batch of windows."""
 
 import numpy as np
+import pytest
 import torch
 
 from ecg_records.signal.leads import LEADS
+from marecg.errors import UsageError
 from marecg.model.config import ModelConfig
 from marecg.model.windows import recording, stacked, tta_windows
 
@@ -52,3 +54,11 @@ def test_windows_are_stacked_on_the_model_s_device():
     assert [each.shape for each in there] == shapes
     assert [each.dtype for each in there] == [torch.float32, torch.int64, torch.bool]
     assert {each.device.type for each in there} == {"meta"}
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf])
+def test_a_recording_with_a_sample_that_is_not_finite_is_refused(value):
+    x_CL = np.ones((12, 5000), np.float32)
+    x_CL[3, 7] = value
+    with pytest.raises(UsageError, match="must be finite"):
+        recording(x_CL, 500, LEADS, ModelConfig())

@@ -101,6 +101,14 @@ def test_a_damaged_file_is_one_clear_error(fitted):
         MarEcg.from_pretrained(fitted)
 
 
+def test_the_card_counts_the_records_whose_codes_the_scores_were_fitted_on(fitted):
+    card = (fitted / "model" / "README.md").read_text(encoding="utf-8")
+    start = "| concept scores | "
+    row = next(line for line in card.splitlines() if line.startswith(start))
+    by = "45 coded records: 45 from other collections"
+    assert row == f"{start}prototypes, and a ridge regression on the codes of {by} |"
+
+
 def test_records_that_the_run_never_saw_do_not_teach(fitted, tmp_path):
     write_corpus(tmp_path / "wfdb", 3, 2, diagnoses=("AF", "NSR"))
     prepare([tmp_path / "wfdb"], tmp_path / "unseen", jobs=1)
