@@ -6,6 +6,7 @@ from tests.made_records import make_record
 from tests.marecg.told import Told
 
 from ecg_records.readers.identity import identity
+from ecg_records.signal.leads import LEADS
 from marecg.corpus import audit as module
 from marecg.corpus.audit import Audit, Overlap, audit
 from marecg.corpus.prepare import prepare
@@ -60,15 +61,21 @@ def test_a_copy_is_named_rightly_in_whichever_block_of_the_corpus_it_lies(found,
     assert audit(tmp_path / "corpus", [tmp_path / "ptbxl"]).similar == found.similar
 
 
-def test_a_gap_behind_the_window_hides_no_record(tmp_path):
-    """What condemns a record when it is prepared lies in the window, and so it is here."""
+@pytest.mark.parametrize("gap", [slice(4700, 4810), slice(2000, 2010)])
+def test_a_gap_that_prepare_leaves_out_or_bridges_hides_no_record(tmp_path, gap):
     x_CL = heart(3)
-    x_CL[2, 4700:4810] = np.nan
+    x_CL[2, gap] = np.nan
     make_record(tmp_path / "wfdb" / "georgia", "E00001", x_CL)
     assert prepare([tmp_path / "wfdb"], tmp_path / "corpus", jobs=1).kept == 1
     found = audit(tmp_path / "corpus", [tmp_path / "wfdb"])
     name = "wfdb/georgia/E00001.hea"
     assert (found.evaluation_records, found.identical) == (1, ((name, name),))
+
+
+def test_an_evaluation_record_that_lacks_a_lead_is_skipped(found, tmp_path):
+    """It can't be in the corpus, which has records of twelve leads."""
+    make_record(tmp_path / "ptbxl" / "records500", "00009_hr", heart(9)[:11], leads=LEADS[:11])
+    assert audit(tmp_path / "corpus", [tmp_path / "ptbxl"]) == found
 
 
 def test_identities_hold_across_releases():

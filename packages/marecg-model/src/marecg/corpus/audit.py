@@ -29,7 +29,7 @@ from marecg.base.progress import Progress, passing, shown
 from marecg.corpus import index
 from marecg.corpus.columns import BLOCK_ROWS, Texts
 from marecg.corpus.config import CorpusConfig
-from marecg.corpus.prepare_record import judged_samples, windowed
+from marecg.corpus.prepare_record import prepare_record
 from marecg.corpus.prepared import Corpus
 from marecg.errors import CorpusError, OutputError, RecordError
 from marecg.model.stored_signal import signal_hash
@@ -237,22 +237,23 @@ def fingerprints(d_BCL: NDArray[np.int16]) -> NDArray[np.float32]:
 
 
 def _evaluated(candidates: Iterable[Candidate], config: CorpusConfig) -> Evaluated:
-    """Read the evaluation records. Unreadable records are skipped, because they can't be in the corpus."""
+    """Prepare the evaluation records as the corpus does, so that copies have equal hashes.
+
+    Records that can't be prepared are skipped, because they can't be in the corpus.
+    """
     names, identities, patients, hashes, prints = [], [], [], [], []
     codes = set[str]()
     for candidate in candidates:
         try:
             record = candidate.read(seconds=config.seconds_read)
+            row, d_CL = prepare_record(record, config)
         except RecordError:
             continue
-        if not np.isfinite(record.x_CL[:, : judged_samples(record.fs, config)]).all():
-            continue
-        d_CL, _ = windowed(record, config)
         names.append(f"{candidate.root_name}/{candidate.path}")
         identities.append(identity(record.id, record.source))
         patients.append(patient_of(record.source, record.patient))
         codes.update(record.codes)
-        hashes.append(signal_hash(d_CL))
+        hashes.append(row["signal_hash"])
         prints.append(fingerprints(d_CL[None]))
     prints_KF = np.concatenate(prints) if prints else np.zeros((0, 1), np.float32)
     return Evaluated(names, identities, patients, hashes, codes, prints_KF)
