@@ -110,7 +110,7 @@ def prepare(
     fs: Fs = None,
     codes: Annotated[
         Path | None,
-        typer.Option(**LOCAL, help="Table with the codes of the records: .csv, .tsv or .parquet."),
+        typer.Option(**LOCAL, help="Table with the codes of the records: .csv, .tsv, .xlsx or .parquet."),
     ] = None,
     jobs: Annotated[int, typer.Option(help="Number of processes; -1 for one per core.")] = -1,
     cluster: Annotated[
