@@ -9,6 +9,7 @@ Shapes: M test records, K classes, B batch, D width.
 
 import logging
 import sys
+from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 
@@ -20,10 +21,10 @@ from research.concepts.rows import TASKS, trials
 
 import marecg
 from marecg.evaluate.methods.features import extract
-from marecg.evaluate.methods.method import Method, Signals
+from marecg.evaluate.methods.method import FeatureTable, Method, Signals
 from marecg.evaluate.scores.metrics import RELIABLE_COUNT, class_auc
 from marecg.evaluate.tasks.registry import task_named
-from marecg.evaluate.tasks.task import TEST, Folds
+from marecg.evaluate.tasks.task import TEST, Folds, Task
 from marecg.model.mar_ecg import MarEcg
 from marecg.model.pretrained import weights_sha256
 
@@ -44,42 +45,36 @@ def main(root: str, runs: str, features: str) -> None:
         for name in TASKS
     }
     kept = pd.read_csv(SCORES) if SCORES.exists() else pd.DataFrame(columns=COLUMNS)
-    known = set(zip(kept["unit"], kept["arm"], strict=True))
-    for run in sorted(Path(runs).glob("*/done")):
-        arm, _, unit = run.parent.name.rpartition("-")
-        if arm not in ARMS or (int(unit), arm) in known:
-            continue
-        method = h_rhythm(run.parent.name, MarEcg.from_pretrained(run.parent))
-        rows = []
-        for name, rotations in tasks.items():
-            table = extract(rotations[0].viewed, (method,), Path(features))[method.name]
-            parts = [task.part(TEST) for task in rotations]
-            of_rotation = [list(trials(table, task, SHARES)) for task in rotations]
-            enough_K = sum(part.y_MK.sum(0, dtype=np.int64) for part in parts) >= RELIABLE_COUNT
-            for drawn in zip(*of_rotation, strict=True):
-                auc_K = pooled_auc(
-                    [(part.y_MK, trial.logits_MK) for part, trial in zip(parts, drawn, strict=True)]
-                )
-                rows += [
-                    (
-                        int(unit),
-                        arm,
-                        name.removeprefix("ptbxl-"),
-                        drawn[0].fraction,
-                        drawn[0].seed,
-                        label,
-                        auc,
-                    )
-                    for label, auc, enough in zip(rotations[0].classes, auc_K, enough_K, strict=True)
-                    if enough
-                ]
-        logger.info("%s", run.parent.name)
-        kept = pd.concat(
-            [kept, pd.DataFrame(rows, columns=COLUMNS)]
-            if len(kept)
-            else [pd.DataFrame(rows, columns=COLUMNS)]
-        )
+    known = set(zip(kept["arm"], kept["unit"], strict=True))
+    found = [folder.parent for arm in ARMS for folder in sorted(Path(runs).glob(f"{arm}-*/done"))]
+    new = [run for run in found if (run.name.split("-")[0], int(run.name.split("-")[1])) not in known]
+    methods = [h_rhythm(run.name, MarEcg.from_pretrained(run)) for run in new]
+    tables = extract(tasks[TASKS[0]][0].viewed, methods, Path(features))  # all tasks have the same recordings
+    for method in methods:
+        arm, unit = method.name.split("-")
+        rows = [
+            (int(unit), arm, name.removeprefix("ptbxl-"), *scored)
+            for name, rotations in tasks.items()
+            for scored in class_scores(tables[method.name], rotations)
+        ]
+        kept = pd.DataFrame([*kept.itertuples(index=False), *rows], columns=COLUMNS)
         kept.to_csv(SCORES, index=False, float_format="%.5g")
+        logger.info("%s", method.name)
+
+
+def class_scores(table: FeatureTable, rotations: list[Task]) -> Iterator[tuple[float, int, str, float]]:
+    """Yield the share, the draw, the class and its AUC for each class with enough test positives."""
+    parts = [task.part(TEST) for task in rotations]
+    enough_K = sum(part.y_MK.sum(0, dtype=np.int64) for part in parts) >= RELIABLE_COUNT
+    for drawn in zip(*(trials(table, task, SHARES) for task in rotations), strict=True):
+        auc_K = pooled_auc(
+            [
+                (part.y_MK[:, enough_K], trial.logits_MK[:, enough_K])
+                for part, trial in zip(parts, drawn, strict=True)
+            ]
+        )
+        for label, auc in zip(np.array(rotations[0].classes)[enough_K].tolist(), auc_K, strict=True):
+            yield drawn[0].fraction, drawn[0].seed, label, float(auc)
 
 
 def h_rhythm(name: str, model: MarEcg) -> Method:
