@@ -198,14 +198,21 @@ def test_a_misspelt_word_is_answered_with_what_was_meant(told):
     assert "Did you mean Atrial flutter" in told["misspelt"]
 
 
-def test_the_page_is_printed_on_fifteen_sheets_at_most(browse, onto, tmp_path):
-    page, out = write_page(onto, tmp_path / "onto.html"), tmp_path / "onto.pdf"
-    browse(page, f"--print-to-pdf={out}")
-    assert 1 <= len(re.findall(rb"/Type\s*/Page\b", out.read_bytes())) <= 15
+@pytest.fixture(scope="module")
+def opened(browse, onto, tmp_path_factory):
+    """What the page becomes in a browser, and what the browser prints of it."""
+    folder = tmp_path_factory.mktemp("opened")
+    page = write_page(onto, folder / "onto.html")
+    dom = browse(page, *DUMPED, f"--print-to-pdf={folder / 'onto.pdf'}")
+    return dom, (folder / "onto.pdf").read_bytes()
 
 
-def test_the_page_runs_under_its_own_policy_and_offers_the_search(browse, onto, tmp_path):
-    dom = browse(write_page(onto, tmp_path / "onto.html"), *DUMPED)
+def test_the_page_is_printed_on_fifteen_sheets_at_most(opened):
+    assert 1 <= len(re.findall(rb"/Type\s*/Page\b", opened[1])) <= 15
+
+
+def test_the_page_runs_under_its_own_policy_and_offers_the_search(opened, onto):
+    dom, _ = opened
     assert '<form role="search" id="search">' in dom  # hidden until the script has run
     assert dom.count("<article") == len(onto) + 3  # the unrouted, the errata, the glossary
 
