@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 import wfdb
-from tests.cli.calls import end, invoke
+from tests.cli.calls import end, invoke, reached
 
 from ecg_records.signal.leads import LEADS
 from marecg.evaluate.methods.frozen_encoder import random_encoder
@@ -53,15 +53,22 @@ def probed(folders: tuple[str, str]) -> tuple[str, str]:
     return folders[0], out
 
 
-@pytest.mark.parametrize("fractions", [("--fraction", "0.5,1"), ("--fraction", 0.5, "--fraction", 1)])
-def test_several_fractions_may_follow_one_option_and_json_goes_to_stdout(folders, fractions):
+def test_several_fractions_may_follow_one_option_and_json_goes_to_stdout(folders):
     run, root = folders
-    _, out, err = invoke("probe", run, "--root", root, *fractions, "--seeds", 2, "--format", "json")
+    _, out, err = invoke(
+        "probe", run, "--root", root, "--fraction", "0.5,1", "--seeds", 2, "--format", "json"
+    )
     report = json.loads(out)
     cells = [(cell["method"], cell["fraction"]) for cell in report["cells"][:2]]
     assert cells == [("encoder", 0.5), ("encoder", 1)]
     assert report["records"]["missing"] == ["30"]
     assert "labelled but not on disk (1): 30" in err
+
+
+@pytest.mark.parametrize("words", ["--fraction 0.5,1", "--fraction 0.5 --fraction 1"])
+def test_fractions_may_follow_one_option_or_each_its_own(folders, words):
+    asked = reached(f"probe {folders[0]} --root {folders[1]} {words}", "marecg.evaluate.probes.probe_many")
+    assert asked["request"].fractions == (0.5, 1)
 
 
 def test_what_was_probed_goes_into_the_card(folders, tmp_path):
