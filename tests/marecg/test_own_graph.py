@@ -52,7 +52,7 @@ def airways(tmp_path_factory, micro) -> Path:
         comments = [f"Dx: {LUNG_CODES[number % 3]}"]
         make_record(place / "wfdb", f"L{number:04d}", make_ecg(seed=number), comments=comments)
     prepare([place / "wfdb"], place / "corpus", ontology=place / "graph", jobs=1)
-    config = override(micro, ["train.max_steps=12", "gscl.weight=5", "train.lr=0.02"])
+    config = override(micro, ["train.max_steps=8", "gscl.weight=5", "train.lr=0.02"])
     config = override(config, ["train.batch_size=9", "train.global_batch_size=9"])
     train(config, place / "corpus", place / "run")
     return place
@@ -134,7 +134,7 @@ def test_a_graph_of_another_field_is_learnt(airways):
     model = MarEcg.from_pretrained(airways / "run")
     assert [node.abbr for node in model.ontology.nodes] == ["Airway", "Tissue", "COPD", "Asthma", "Pneumonia"]
     losses = pd.read_csv(airways / "run" / "metrics.csv")["gscl"]
-    assert losses.iloc[-1] < losses.iloc[0]
+    assert losses.iloc[-1] < losses.iloc[0] / 3, "without it, the other losses alone halve it"
 
 
 def test_its_texts_are_embedded_when_needed_and_kept_beside_the_corpus(airways, micro, monkeypatch, tmp_path):

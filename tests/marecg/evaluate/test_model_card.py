@@ -21,8 +21,10 @@ from marecg.model.mar_ecg import MarEcg
 def measured(run_folder: Path, ptbxl_root: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     run = tmp_path_factory.mktemp("measured") / "run"
     shutil.copytree(run_folder / "model", run / "model")
+    without = ("encoder, wide", "encoder, mean H", "hand-crafted")
+    request = Request(fractions=(0.5, 1.0), seeds=1, resamples=50, without=without)
     for task in ("ptbxl-super", "ptbxl-sub"):
-        made_tasks.probed(run, task, ptbxl_root, Request(fractions=(0.5, 1.0), seeds=1, resamples=50))
+        made_tasks.probed(run, task, ptbxl_root, request)
     return run
 
 

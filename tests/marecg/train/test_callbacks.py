@@ -71,8 +71,17 @@ def test_where_stderr_cannot_be_written_the_bar_ends_alone(pretrain, tmp_path, m
     assert len(rows(tmp_path / "run")) == 6
 
 
-@pytest.mark.parametrize("name", ["metrics.csv", "monitors.csv"])
-@pytest.mark.parametrize("content", [b"", b"step,epo", b"\0" * 50], ids=["empty", "cut", "zeros"])
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("metrics.csv", b""),
+        ("metrics.csv", b"step,epo"),
+        ("metrics.csv", b"\0" * 50),
+        ("monitors.csv", b""),
+        pytest.param("monitors.csv", b"step,epo", marks=pytest.mark.slow),
+        pytest.param("monitors.csv", b"\0" * 50, marks=pytest.mark.slow),
+    ],
+)
 def test_a_table_that_a_full_disk_has_emptied_is_begun_anew(pretrain, unbroken, tmp_path, name, content):
     shutil.copytree(unbroken, tmp_path / "run")
     (tmp_path / "run/checkpoints/step-00000006.ckpt").unlink()
