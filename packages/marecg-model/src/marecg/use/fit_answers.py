@@ -108,8 +108,8 @@ def judged(
             wrong = [f"{100 * np.mean(is_wrong_outside):.1f} %", f"{100 * low:.1f}–{100 * high:.1f} %"]
         counts = (f"{len(is_wrong):,}", wrong_of_all, f"{len(is_wrong_outside):,}", f"{families_only:,}")
         by_risk.append([f"{risk:g}", *counts, *wrong, f"{100 * found:.1f} %"])
-    heads = ["risk", "answers", "wrong", f"outside {EASY}", "families only", "wrong", "95 %"]
-    yield from table([*heads, "families found"], by_risk)
+    heads = ["risk", "answers", "wrong", f"outside {EASY}", "only a family", "wrong", "95 %"]
+    yield from table([*heads, "families recognised"], by_risk)
 
 
 def curve_point(
