@@ -211,7 +211,7 @@ class Candidate:
 
     @property
     def order(self) -> tuple[str, str, int, str]:
-        """Key to sort by: name of the root, path, then row."""
+        """Key to sort by: name of the root, path of the file in the root, row, then path of the root."""
         return self.root_name, self._file, self.row, str(self.root)
 
     @property

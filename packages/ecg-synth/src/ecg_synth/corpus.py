@@ -105,8 +105,8 @@ def write_corpus(
     """Write WFDB records in the format of the PhysioNet/CinC Challenges.
 
     The same arguments give the same bytes, and a larger corpus starts with the records of a smaller corpus.
-    Each record has a header, a `.mat` signal (500 Hz, 10 s, 12 leads, 1000 steps per mV) and its true values
-    in `.truth.json`. The folder is written completely or not at all.
+    Each record without defects has a header, a `.mat` signal (500 Hz, 10 s, 12 leads, 1000 steps per mV) and
+    its true values in `.truth.json`. The folder is written completely or not at all.
 
     Args:
         out: new or empty folder, or an older synthetic corpus, which is replaced.

@@ -19,7 +19,10 @@ Change = Mapping[str, object]
 
 
 def change(**fields: object) -> Change:
-    """Return the changes that a diagnosis makes to a beat. The keywords are fields of `morphology.Shape`."""
+    """Return the changes that a diagnosis makes to a beat.
+
+    Each keyword is a field of `morphology.Shape`, with its new value or the `Range` to draw it from.
+    """
     return fields
 
 
@@ -45,7 +48,7 @@ class Diagnosis:
         weight: relative frequency as the leading finding of a record. Companions may be added to it.
         per_decade: odds ratio per decade of age.
         male: odds ratio of men to women.
-        companions: accompanying diagnoses, with their probability at 60 years.
+        companions: accompanying diagnoses, with their probability for a woman of 60 years.
     """
 
     name: str

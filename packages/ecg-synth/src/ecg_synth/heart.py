@@ -31,7 +31,7 @@ class Beats:
 
     Attributes:
         kind: type of each beat as a letter of PhysioBank's annotations, such as N for a normal beat.
-        p_onset: onset of the P-wave, NaN if no P-wave precedes the beat.
+        p_onset: onset of the P-wave that the beat follows, NaN if the beat arises without a P-wave.
         qrs_onset: onset of the QRS, after any pacing spike.
         r_peak: time of the R-peak.
         qrs_offset: end of the QRS.
@@ -117,13 +117,13 @@ def timed(plan: Schedule, shapes: Mapping[str, Shape]) -> Beats:
 
 
 def p_onsets(plan: Schedule, start: float, end: float) -> Array:
-    """Return the onsets of all P-waves in [start, end), conducted or not."""
+    """Return the onsets in s of all sinus and ectopic P-waves in [start, end), conducted or not."""
     onset = plan.atrial.onset[np.isin(plan.atrial.kind, _P_WAVES)]
     return np.sort(onset[(onset >= start) & (onset < end)])
 
 
 def bumps(plan: Schedule, beats: Beats, shapes: Mapping[str, Shape], person: Patient) -> Bumps:
-    """Return the bumps of all beats and P-waves. Their sum is the dipole."""
+    """Return the bumps of all beats and atrial events. Their sum is the dipole."""
     parts = _atria(plan, shapes[rhythm.NORMAL])
     for kind in np.unique(beats.kind):
         parts += _ventricles(beats, beats.kind == kind, shapes[kind], person)

@@ -41,10 +41,10 @@ class Noise:
     mains_hz: tuple[float, ...] = (50.0, 60.0)
 
     def times(self, factor: float) -> "Noise":
-        """Return the noise with all strengths multiplied by a factor.
+        """Return the noise with `wander`, `mains`, `muscle` and `motion` multiplied by a factor.
 
         Args:
-            factor: factor on all strengths. 0 gives a clean record.
+            factor: the factor. 0 gives a clean record.
         """
         strengths = ("wander", "mains", "muscle", "motion")
         return replace(self, **{name: factor * getattr(self, name) for name in strengths})

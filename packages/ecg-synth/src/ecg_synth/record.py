@@ -31,7 +31,7 @@ class SyntheticRecord:
         diagnoses: abbreviations of the findings.
         codes: diagnostic codes of the findings.
         beats: the true beats.
-        p_onsets: onsets in s of all P-waves, conducted or not. Fibrillation and flutter waves have no onset.
+        p_onsets: onsets in s of all sinus and ectopic P-waves, conducted or not.
     """
 
     leads_mv: Array

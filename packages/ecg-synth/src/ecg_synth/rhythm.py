@@ -3,8 +3,8 @@
 A rhythm has three parts. The atrium is a function that returns atrial events: `sinus`, `fibrillation`,
 `flutter` or `silent`. The conduction is a function that lets ventricular beats follow these events:
 `conducted`, `every_nth`, `dropping` or `independent`. The ectopy adds early beats and is optional.
-`functools.partial` sets further parameters of the functions. `Rhythm.schedule` runs atrium, conduction and
-ectopy in this order.
+`functools.partial` sets further parameters of the functions. `Rhythm.schedule` runs the atrium, then the
+conduction. Atrial early beats are added before the conduction, ventricular early beats after it.
 
 Shapes: K atrial events, N beats. Units: s and bpm.
 """
@@ -132,7 +132,7 @@ def every_nth(
         pr: PR in s.
         session: source of random numbers.
         ratios: choices of n.
-        changing: probability that n changes from beat to beat.
+        changing: probability that n is drawn anew for each beat, and not once for the whole record.
     """
     count = atrial.onset.size
     mixed = session.rng.random() < changing
@@ -151,7 +151,7 @@ def dropping(atrial: Atrial, pr: float, session: Session, cycle: tuple[int, int]
         session: source of random numbers.
         cycle: range of the number of P-waves in a cycle.
         step: range of the first increase of PR in s. Later increases in a cycle are smaller (Mobitz I,
-            Wenckebach). If 0, PR is constant (Mobitz II).
+            Wenckebach). With (0, 0), PR is constant (Mobitz II).
     """
     length = int(session.rng.integers(cycle[0], cycle[1] + 1))
     position = np.arange(atrial.onset.size) % length
@@ -249,7 +249,10 @@ class Rhythm:
     ectopy: Ectopy | None = None
 
     def schedule(self, pr: float, patient: Patient, seconds: float, rng: np.random.Generator) -> Schedule:
-        """Return all atrial events and beats that are visible in a record of `seconds` length."""
+        """Return all atrial events and beats of a record of `seconds` length, and some outside it.
+
+        Waves of events shortly before the start or after the end may extend into the record.
+        """
         session = Session(patient, seconds, rng)
         atrial = self.atrium(session)
         if self.ectopy and self.ectopy.atrial:

@@ -86,17 +86,18 @@ def find(
 
     A folder that a reader in `readers()` recognises is searched by that reader. All other WFDB headers are
     read like the records of the PhysioNet/CinC Challenges (`cinc2021`). Clinical files are recognised by
-    their ending or content.
+    their ending or content. Hidden folders, links to folders, prepared corpora and embeddings are skipped.
 
     Args:
-        roots: Folders and files to search.
+        roots: Folders to search, clinical files and array files.
         only: Data sets or folders (`Candidate.source`) to keep, such as `georgia`. All if empty.
         folds: Folds of PTB-XL to keep. All if empty.
         layout: Layout of arrays. If None, arrays in folders are ignored.
         ptbxl_rate: Preferred copy of PTB-XL's recordings, 500 or 100 Hz.
 
     Raises:
-        CorpusError: If a folder is missing or can't be listed, or no record is found.
+        CorpusError: If a folder is missing or can't be listed, a file has another type, a data set's table is
+            invalid, or no record is found.
         UsageError: If an array file doesn't fit the layout or there is no layout, or a clinical format needs
             a library that is not installed.
         InputError: If an array file can't be read.
@@ -177,7 +178,12 @@ def names_apart(paths: Collection[Path]) -> dict[Path, str]:
 
 
 class SourcesHash(NamedTuple):
-    """Hash of records, and the paths of files that were left out because they were unavailable."""
+    """Hash of records.
+
+    Attributes:
+        sha256: the hash.
+        unhashed: records (`root_name/path`) whose files were left out because they were unavailable.
+    """
 
     sha256: str
     unhashed: tuple[str, ...] = ()
@@ -188,11 +194,12 @@ class SourcesHash(NamedTuple):
 
 
 def hash_sources(candidates: Sequence[Candidate], manifest: Mapping[str, Any] | None = None) -> SourcesHash:
-    """Return a hash of records, which changes if a record is added, removed or changed.
+    """Return a hash of records, to detect whether a record was added, removed or changed.
 
-    The hash covers the names of records in order, their rows in tables, and their files. Headers and copies
-    of remote files are hashed by content. Other files are hashed by size and modification time. The hash
-    doesn't depend on where the folders are mounted.
+    The hash covers the names of records in order, their rows in tables, the codes assigned by the user, and
+    `Candidate.file`. Headers and copies of remote files are hashed by content. Other files are hashed by size
+    and modification time. Signal files of WFDB records aren't hashed. The hash doesn't depend on where the
+    folders are mounted.
 
     Args:
         candidates: the records.
@@ -306,6 +313,9 @@ def _unlistable(error: OSError) -> None:
 
 
 def records_on_disk(root: str | Path) -> dict[str, int]:
-    """Count the records of a folder by data set. Raises `CorpusError` if the folder can't be listed."""
+    """Count the records of a folder by the name of each data set in `catalogue()`, including zeros.
+
+    Records of other data sets aren't counted. Raises `CorpusError` if the folder can't be listed.
+    """
     counts: Counter[str] = sources_below(Path(root))
     return {data.name: sum(counts[source] for source in data.sources) for data in catalogue().values()}

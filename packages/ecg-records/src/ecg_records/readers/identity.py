@@ -25,7 +25,8 @@ _PTBXL_IN_CINC = re.compile(r"HR(\d{5})")
 def identity(name: str, source: str) -> str:
     """Return a name of a record that is the same in all releases that contain the record.
 
-    For example, HR00034 in the PhysioNet/CinC Challenges is the record with `ecg_id` 34 in PTB-XL.
+    For example, HR00034 in the PhysioNet/CinC Challenges is the record with `ecg_id` 34 in PTB-XL. A
+    record that is neither in PTB-XL nor in CPSC2018 keeps its name, without a data set before it.
 
     Example:
         >>> identity("HR00034", "ptb-xl"), identity("00034", "ptbxl"), identity("A0001", "cpsc_2018")

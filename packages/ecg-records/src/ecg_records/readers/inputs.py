@@ -32,6 +32,7 @@ def find_inputs(inputs: Sequence[str | Path], layout: Layout | None = None) -> d
     The keys of the result are names that distinguish the records. A record in a folder is named by the folder
     and its path in the folder. An input that is a file is named by its file name. A shell's `*` matches both
     the header and the signal file of a record, so a record that is named twice is returned once.
+    `layout` is the layout of arrays. If None, arrays in folders are ignored.
 
     Raises:
         CorpusError: If a folder contains no records or a file doesn't exist.
@@ -72,7 +73,10 @@ def find_one(path: str | Path, layout: Layout | None = None) -> Candidate:
 
 
 def read_mended(candidate: Candidate, seconds: float | None = None, start: float = 0.0) -> Record:
-    """Read and mend a record. Raises the errors of `Candidate.read` and `mended_record`."""
+    """Read a record, or `seconds` of it from the second `start` on, and mend it by `mended_record`.
+
+    Raises the errors of `Candidate.read` and `mended_record`.
+    """
     return mended_record(candidate.read(seconds, start), candidate.place)
 
 
@@ -80,7 +84,8 @@ def mended_record(record: Record, place: str | None = None) -> Record:
     """Return a record whose damaged leads are mended or hidden (`quality.mended`).
 
     A record with doubtful units or a duration of less than a second is returned unchanged. Raises
-    `RecordError` if all leads are damaged. The error names the record as `place`, or by its path if None.
+    `RecordError` if all leads are damaged and the recording was read to its full length. The error names the
+    record as `place`, or by its path if None.
     """
     if amplitude_doubt(record.x_KL) or record.x_KL.shape[1] < record.fs:
         return record

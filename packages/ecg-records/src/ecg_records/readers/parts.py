@@ -20,7 +20,8 @@ def in_parts(
 ) -> Iterator[tuple[Key, Candidate]]:
     """Split records into parts, and yield each part with the key of its record.
 
-    A record that can't be read is yielded as a whole, so that the caller gets the error on reading it.
+    A record with a single start is yielded as a whole, not cut to `seconds`. A record that can't be read is
+    also yielded as a whole, so that the caller gets the error on reading it.
 
     Args:
         candidates: Records to split, with their keys.
@@ -39,7 +40,14 @@ def in_parts(
 
 
 def every(step: float, seconds: float, shortest: float = 1.0) -> list[float]:
-    """Return the starts of steps in a recording, in seconds. A last step shorter than `shortest` is left out.
+    """Return the starts of steps in a recording, in seconds.
+
+    A last step shorter than `shortest` seconds is left out, unless it is the only step.
+
+    Args:
+        step: Length of a step in seconds.
+        seconds: Length of the recording.
+        shortest: Minimum length of the last step in seconds.
 
     Example:
         >>> every(10, 30.5), every(10, 31), every(10, 0.5)

@@ -42,8 +42,8 @@ MONTAGE_LIMIT = 0.3
 def read_record(header: Path, root: Path, stretch: Stretch = WHOLE) -> Record:
     """Read a WFDB record with the comments of the PhysioNet/CinC Challenges: `#Age`, `#Sex` and `#Dx`.
 
-    The header and its signal files must be in the source folder `root`. Raises `RecordError` if the record
-    can't be used.
+    The patient is read from a comment `#Patient`, which the Challenges don't have. The header and its signal
+    files must be in the source folder `root`. Raises `RecordError` if the record can't be used.
     """
     parsed = read_header(header, root)
     x_KL, leads, length, notes = read_leads(parsed, root, stretch)
@@ -223,7 +223,10 @@ def _column_sums(d_LF: NDArray[np.signedinteger]) -> NDArray[np.uint16]:
 
 
 def contradicts(leads: Sequence[str], x_KL: NDArray[np.floating]) -> bool:
-    """Return whether I + III differs from II by more than `QualityLimits.montage_limit` allows."""
+    """Return whether I + III differs from II by more than `QualityLimits.montage_limit` allows.
+
+    False if one of these leads is missing.
+    """
     if not {"I", "II", "III"} <= set(leads):
         return False
     limb_3L = x_KL[[leads.index(lead) for lead in ("I", "II", "III")]].astype(np.float64)

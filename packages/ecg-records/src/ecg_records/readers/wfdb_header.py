@@ -74,7 +74,7 @@ def read_header(path: Path, root: Path) -> WfdbHeader:
     """Read and parse a header file. The file must lie below `root` after links are resolved.
 
     Raises `RecordError` with the reason `path`, `unreadable`, `header`, `multi-segment`, `sampling-rate`,
-    `gain` or `units`.
+    `format`, `gain` or `units`.
     """
     with located(path):
         if not inside(path, root):
@@ -97,7 +97,10 @@ def read_header(path: Path, root: Path) -> WfdbHeader:
 
 
 def parse_header(text: str, path: Path) -> WfdbHeader:
-    """Parse the text of a header. Raises the errors of `read_header`, without the path in the message."""
+    """Parse the text of a header. `path` becomes the `path` of the result.
+
+    Raises the errors of `read_header`, without the path in the message.
+    """
     lines = map(str.strip, text.replace("\r", "\n").split("\n"))
     body = [line for line in lines if line and not line.startswith("#")]
     record = _RECORD.match(body[0]) if body else None

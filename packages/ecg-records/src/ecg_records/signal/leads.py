@@ -227,7 +227,7 @@ def lead_places(names: Sequence[str]) -> list[int]:
 
 
 def lead_rows(names: Sequence[str], leads: Sequence[str] = LEADS) -> list[int]:
-    """Return the row of each lead in `names`. `names` may also contain other names.
+    """Return the index in `names` of each lead in `leads`. `names` may also contain other names.
 
     Raises:
         RecordError: `missing-lead` or `duplicated-lead`.

@@ -25,7 +25,10 @@ MINOR, MAJOR, INK = "#f7dcd9", "#e9aaa5", "#161616"
 
 
 def plot(x_KL: NDArray[np.floating], fs: float, leads: Sequence[str], title: str = "") -> "Figure":
-    """Return a figure of all leads, each centred on its median. Squares are 40 ms by 0.1 mV."""
+    """Return a figure of all leads, each centred on its median.
+
+    Large squares are 0.2 s by 0.5 mV. Figures of at most 30 s also have small squares of 40 ms by 0.1 mV.
+    """
     try:
         from matplotlib.figure import Figure  # noqa: PLC0415 (optional, and slow to import)
         from matplotlib.ticker import MultipleLocator  # noqa: PLC0415

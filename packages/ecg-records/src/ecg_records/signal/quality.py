@@ -72,9 +72,11 @@ class Measures:
         amplitude_C: largest |x − median| in mV. Subtracting the median removes the offset of the amplifier.
         range_C: largest minus smallest value in mV.
         zero_C: share of samples that are exactly zero.
-        clipped_C: share of samples equal to the lead's largest or smallest value.
+        clipped_C: share of samples equal to the lead's largest or smallest value. A value within
+            `clip_level` of the median doesn't count.
         nan_C: share of samples that are NaN or infinite.
         montage: deviation of the limb leads from Einthoven's and Goldberger's laws, relative to their size.
+            It is 0 unless there are twelve leads.
     """
 
     seconds: float
@@ -86,7 +88,11 @@ class Measures:
     montage: float
 
     def worst(self, among_C: NDArray[np.bool_]) -> dict[str, float]:
-        """Return the worst value of each measure among the chosen leads, by name."""
+        """Return the worst values among the chosen leads, and `montage`.
+
+        The keys are `amplitude_mv`, `zero_fraction`, `clipped_fraction`, `range_mv` (the smallest range) and
+        `montage`.
+        """
         return {
             "amplitude_mv": float(self.amplitude_C[among_C].max()),
             "zero_fraction": float(self.zero_C[among_C].max()),
@@ -214,7 +220,7 @@ def unmended(x_CL: Signal, fs: float, limits: QualityLimits, judged: int | None 
     The rules apply to the first `judged` samples.
 
     Returns:
-        The unchanged recording.
+        The unchanged signal, with no hidden leads.
 
     Raises:
         RecordError: one of the twelve leads is damaged.

@@ -51,7 +51,10 @@ def blamed(root: Path, file: Path) -> Iterator[None]:
 
 
 def refuse_gone(root: Path, error: BaseException | None = None) -> None:
-    """Raise `SourceGoneError` if a folder of records is gone or an empty mount point."""
+    """Raise `SourceGoneError` if a folder of records is gone or an empty mount point.
+
+    If `error` is given, it becomes the cause of the `SourceGoneError`.
+    """
     if _is_gone(root):
         problem = "was removed or unmounted while its records were read"
         remedy = "Restore it, and run the same command to continue"

@@ -49,7 +49,9 @@ def cache() -> Path:
 
 
 def ensure_local(where: str | Path) -> Path:
-    """Return a local path unchanged. For an address, copy new or changed files into the cache.
+    """Return the local path of a file or folder. A local path is returned unchanged.
+
+    For an address, new or changed files are first copied into the cache.
 
     Raises:
         UsageError: If fsspec doesn't know the protocol, or a library is missing.
@@ -84,7 +86,7 @@ def upload(where: str, last: str) -> Iterator[Path]:
     already has the file `last`, all files of the address are first copied to the folder.
 
     Raises:
-        UsageError: If the address holds other files.
+        UsageError: If the address has no file `last`, but has files that aren't in the local folder.
         OutputError: If the address can't be written.
     """
     mirror = _Mirror.of(where)

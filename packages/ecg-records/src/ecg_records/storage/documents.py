@@ -37,8 +37,9 @@ def read_model(
 ) -> Model:
     """Read a JSON file as a pydantic model.
 
-    Raises an error of the class `error` if the file can't be read or doesn't fit the model. For a file that
-    doesn't fit, the message is `problem` followed by the invalid fields.
+    Raises an error of the class `error`, with `remedy` as its advice, if the file can't be read, is larger
+    than `most` bytes or doesn't fit the model. For a file that doesn't fit, the message is `problem` followed
+    by the invalid fields.
     """
     content = read_bounded(path, remedy, error, most)
     try:
@@ -53,7 +54,7 @@ def read_toml(path: Path, remedy: str, syntax: type[EcgError] = InputError) -> d
     """Read a TOML file.
 
     Raises `InputError` if the file can't be read as UTF-8, and an error of the class `syntax` if the text
-    isn't valid TOML.
+    isn't valid TOML. The advice of the error is `remedy`.
     """
     content = read_bounded(path, remedy, InputError)
     try:

@@ -28,7 +28,11 @@ def is_remote(where: str | Path) -> bool:
 
 
 class Place:
-    """Folder on this machine or at an address. Raises the errors of `filesystem`."""
+    """Folder on this machine or at an address. Raises the errors of `filesystem`.
+
+    Args:
+        where: path or fsspec address of the folder.
+    """
 
     def __init__(self, where: str | Path) -> None:
         self.where = str(where)

@@ -6,7 +6,7 @@ from marecg.errors import UsageError
 
 
 def best_device() -> torch.device:
-    """Return the GPU if PyTorch finds a GPU, otherwise the CPU."""
+    """Return the device `cuda` if PyTorch finds a CUDA GPU, otherwise `cpu`."""
     return torch.device("cuda" if torch.cuda.is_available() else "cpu")
 
 

@@ -52,7 +52,8 @@ def plugin(name: str, ours: Mapping[str, T], kind: type[Any], what: str) -> T:
 def refuse_unknown(name: str, ours: Collection[str], what: str) -> None:
     """Raise `UsageError` if a name is unknown. No object is loaded.
 
-    If a package registers a mapping (`*`), every name is accepted, because the mapping isn't loaded.
+    If a package registers a mapping (`*`), every name is accepted, because the mapping isn't loaded. Every
+    `FILE.py:NAME` is accepted, because the file isn't run.
 
     Args:
         name: Name of the object.

@@ -1,8 +1,8 @@
 """Show progress: a bar on a terminal, or lines in a log file.
 
 A log file gets a line per tenth of the work. It also gets a line after five seconds, then whenever the
-elapsed time has doubled, and at least every ten minutes. If the logger `marecg` doesn't show warnings, as
-with -q, nothing is shown.
+elapsed time has doubled, and at least every ten minutes. Lines are at least five seconds apart. If the logger
+`marecg` doesn't show warnings, as with -q, nothing is shown.
 """
 
 import logging

@@ -84,8 +84,9 @@ def calibrate(
     """Fit the calibration of a class on records that were not used for training.
 
     The method `best` compares the kinds by log loss, cross-validated in `PARTS` parts of the records. It
-    chooses `none` unless another kind is better by more than a standard error. With fewer positives or
-    negatives than parts, it compares nothing: it fits a temperature if `expected` isn't 0.
+    chooses `none` unless another kind is better by more than a standard error. `isotonic` is compared only
+    with at least `CURVED` positives and negatives. With fewer positives or negatives than parts, `best`
+    compares nothing: the kind is `temperature` if `expected` isn't 0, otherwise `none`.
 
     A temperature is regularised towards slope 1 and shift `expected`, more strongly with fewer records. If
     all labels are equal, the kind is `none`.

@@ -67,7 +67,8 @@ class EcgClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             record that a step reads.
 
     Attributes:
-        classes_: sorted labels; 0 … K − 1 if labels were given as a table [B, K].
+        classes_: the K labels. After `fit`, they are sorted, or 0 … K − 1 if the labels were a table [B, K].
+            After `fit_rows`, they are its argument `classes`.
         several_: whether a record may have several classes.
         tuned_: fitted network, `tuning.Tuned`.
         step_: training step after which this network was kept; 0 if only the head was fitted.
@@ -251,7 +252,7 @@ class EcgClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def predict_proba(self, X: ArrayLike) -> Floats:
         """Return probabilities, float64 [B, K], in the order of `classes_`.
 
-        Rows sum to 1 unless the labels were a table.
+        Rows sum to 1 if a record has exactly one class (`several_` is False).
 
         Args:
             X: signals in mV, [B, leads, L].
@@ -262,7 +263,8 @@ class EcgClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def predict(self, X: ArrayLike) -> NDArray[Any]:
         """Return the most probable label of each record, [B].
 
-        If the labels were a table, return 1 for each class that is reported as present (`calls`), [B, K].
+        If a record may have several classes (`several_`), return 1 for each class that is reported as present
+        (`calls`) and 0 for other classes, [B, K].
 
         Args:
             X: signals in mV, [B, leads, L].

@@ -25,7 +25,8 @@ FILES = {MARK, HEAD, "model"}
 class Description(Settings):
     """Content of classifier.json: labels, calibrations and thresholds, and arguments of `EcgClassifier`.
 
-    `weights` is the SHA-256 of head.safetensors. It is None in classifiers of older versions.
+    `rule` is the classifier's `threshold`, and `step` its `step_`. `weights` is the SHA-256 of
+    head.safetensors. It is None in classifiers of older versions.
     """
 
     format: Literal[3] = 3
@@ -65,5 +66,5 @@ def read_folder(folder: Path) -> tuple[Description, Classifier]:
 
 
 def is_classifier(folder: str | Path) -> bool:
-    """Return whether a folder was written by `EcgClassifier.save`."""
+    """Return whether a folder is the folder of a classifier, that is, has a classifier.json."""
     return os.path.lexists(Path(folder) / MARK)

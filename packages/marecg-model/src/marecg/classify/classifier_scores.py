@@ -40,7 +40,8 @@ Counts = dict[str, dict[str, tuple[Count, Count]]]
 class GroupScore(Auc):
     """Scores of a class on the labelled test records.
 
-    `low` and `high` are the 95 % interval of `auc` over resampled records.
+    Of the inherited fields, `auc` is the area under the ROC curve, and `low` and `high` are the ends of its
+    95 % interval over resampled records.
 
     Attributes:
         name: the class.
@@ -132,7 +133,7 @@ def class_scores(
     Args:
         classifier: fitted classifier.
         frame: predictions of the test records, as in predictions.parquet.
-        counts: positives and labelled records of each split.
+        counts: number of positives and of labelled records, by split and class.
         prevalence: share of records that are expected to have a class when the classifier is used, by class.
             Classes may be left out.
         group: name of the group of records in `frame`. Classes with few positives or negatives in the group

@@ -53,7 +53,8 @@ def finetune(
             each, and compares the other rows with the first row.
         fractions: shares of the training records to train on, such as 0.01.
         seeds: number of random choices of the training records for each share below 1.
-        folds: folds of the dataset for training, validation and test. The published folds if empty.
+        folds: choices of the dataset's folds for training, validation and test. The encoder is tuned with
+            each choice, and the test records are pooled. The published folds if empty.
         out: folder for the report. If None, it is the folder of the run.
     """
     request = Request(tuple(fractions), seeds, FINETUNE, folds=tuple(folds))

@@ -180,7 +180,11 @@ def _embed_blocks(vectors: Vectors, records: Sequence[int], task: Task, data: Pa
 
 
 def embedding_folder(data: Path, out: Path) -> Path:
-    """Return the folder for embeddings: next to the corpus, or next to `out` if the corpus is read-only."""
+    """Return the folder for embeddings, `NAME-embedding`.
+
+    It lies next to the corpus `data`, or next to `out` if the parent folder of `data` isn't writable. NAME is
+    the name of `data` or `out`.
+    """
     data = data.absolute()
     beside = data if os.access(data.parent, os.W_OK) else out
     return beside.with_name(f"{beside.name}-embedding")

@@ -245,7 +245,11 @@ def _leads_of(
 
 
 def columns_in(path: Path) -> dict[str, "Unpacked | RecordTable"]:
-    """Return a dict with the array of a text file as `columns`. Raises `ValueError` without signals."""
+    """Return the array of a text file, as a dict with the single key `columns`.
+
+    The array is a `RecordTable` if the file has a column of record names, such as `record`. Raises
+    `ValueError` if the file has neither columns named after leads nor numbers without a header.
+    """
     form = form_of(path)
     if form is None:
         raise ValueError("must have columns of numbers, with lead names or without a header")

@@ -50,7 +50,7 @@ def collection(header: Path, root: Path) -> str:
 
     This is the innermost folder in its path with the name of a known collection, such as `georgia`. Without
     such a folder, file names of the joint database show Chapman-Shaoxing or Ningbo. All other headers get the
-    name of the folder directly below `root`.
+    name of the folder directly below `root`, or the name of `root` if they lie directly in it.
     """
     source, folder = _folder(header.parent, root)
     number = None if source else _JS.fullmatch(header.stem)

@@ -4,7 +4,7 @@
 `exams.csv` lists patient, age, sex and six diagnoses of each exam. Recordings of 10 or 7 s are zero-padded on
 both sides to 4096 samples. Ribeiro et al. 2021, doi:10.5281/zenodo.4916206.
 
-Shapes: K leads as found, C leads, L samples.
+Shapes: K and C twelve leads in the order of `LEADS`, L samples.
 """
 
 from collections.abc import Iterator

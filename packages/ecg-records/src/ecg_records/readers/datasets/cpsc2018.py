@@ -10,7 +10,7 @@ a single folder, or into `TrainingSet1` to `TrainingSet3`, of which the third co
 The module `cinc2021` reads the CinC Challenges' copy of these recordings, which has WFDB headers. The
 function `recordings` finds both layouts.
 
-Shapes: K leads as found, C leads, L samples.
+Shapes: K and C twelve leads in the order of `LEADS`, L samples.
 """
 
 from collections.abc import Iterator

@@ -226,7 +226,7 @@ _NO_VALUES = (ValueError, TypeError, AttributeError, OverflowError, SyntaxError,
 
 
 def patients_by_identity(roots: Iterable[Path]) -> dict[str, str | None]:
-    """Return the patient of each record in PTB-XL releases, by the public name of the record.
+    """Return the patient (`patient_of`) of each record in PTB-XL releases, by the record's public name.
 
     A public name is a result of `identity`, such as `ptbxl/00034`. Records that aren't on disk are included.
     Folders that aren't PTB-XL releases are skipped.
