@@ -191,8 +191,8 @@ class Ontology(Vocabulary):
     def bundle_sha256(self) -> str:
         """SHA-256 of the content that `save` writes, including labels, texts, flags and all routing.
 
-        Ontologies with equal `sha256` can share checkpoints. Ontologies with equal `bundle_sha256` are
-        identical.
+        Ontologies with equal `sha256` can share checkpoints. Ontologies with equal `bundle_sha256` have the
+        same content, but may be loaded with different profiles.
         """
         return bundle_sha256(self.draft)
 
@@ -254,7 +254,7 @@ class Ontology(Vocabulary):
         are ignored.
 
         Args:
-            records: a list of codes for each of the B records, or encoded codes.
+            records: a list of codes for each of the B records, or the records as `CodedRecords`.
             strict: whether unknown or malformed codes raise an error (`True`), log a warning (`False`), or
                 are ignored silently (`None`).
 
@@ -295,14 +295,14 @@ class Ontology(Vocabulary):
     ) -> "NDArray[np.float64]":
         """Return the clamped soft targets, float64[B, N].
 
-        A row is a distribution over all concepts that decreases with the distance to the record's primary
-        concept c*. Clamped means that all leaves of the record get as much weight as c*. Rows sum to 1. Rows
-        of records without a leaf are zero.
+        The row of a record is a distribution over all concepts that decreases with the distance to the
+        record's primary concept c*. Clamped means that all leaves of the record get the same mass as c*. The
+        row of a record without a leaf is zero.
 
         Args:
             y: result of `leaf_multi_hot`, [B, N].
-            sigma: temperature, above 0. The mass of a concept falls by a factor of e for every `sigma` edges
-                of distance to c*.
+            sigma: temperature in edges, above 0. A concept at distance d from c* gets exp(-d / sigma) times
+                the mass of c*, unless it is a leaf of the record.
             rule: rule that selects c*, see `primary`.
 
         Raises:

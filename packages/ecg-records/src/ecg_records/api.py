@@ -45,6 +45,7 @@ class Measured(NamedTuple):
         axis: Frontal QRS axis in degrees, −180 to 180.
         paced: Whether pacemaker spikes precede at least half of the beats.
         reasons: The reason for each value that is None. `measurements.intervals.Reason` explains the reasons.
+            A further reason is `no_limb_leads`: lead I or aVF is missing.
     """
 
     rate: float | None
@@ -129,9 +130,9 @@ def delineate(record: Record) -> "pd.DataFrame":
     Columns:
         r: R-peak.
         p_on, p_off, qrs_on, qrs_off, t_off: Onsets and ends of the waves over all leads. NaN if the wave
-            extends beyond the record, or if `measure` returns None for the interval of the wave: PR for
-            `p_on` and `p_off`, QRS for `qrs_on` and `qrs_off`, QT for `t_off`. `p_on` and `p_off` are also
-            NaN for beats whose `shape` isn't `usual`.
+            isn't visible or the beat is close to an end of the record, or if `measure` returns None for the
+            interval of the wave: PR for `p_on` and `p_off`, QRS for `qrs_on` and `qrs_off`, QT for `t_off`.
+            `p_on` and `p_off` are also NaN for beats whose `shape` isn't `usual`.
         rr: Time since the previous beat.
         shape: `usual` for beats with the dominant shape of the record, `second` for another shape that is
             about as frequent, and `other` for all other beats.

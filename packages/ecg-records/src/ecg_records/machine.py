@@ -20,9 +20,13 @@ _NAMES_SOMEBODY = re.compile(
 
 
 class MachineReport(NamedTuple):
-    """Measurements and statements of the device: rates per minute, intervals in ms, axes in degrees.
+    """Measurements and statements of the device. A value is None if it is missing or was not measured.
 
-    A value is None if it is missing or was not measured.
+    Attributes:
+        rate, atrial_rate: Rates per minute.
+        p, pr, qrs, qt, qtc: Intervals in ms. `p` is the duration of the P wave.
+        axis, p_axis, t_axis: Frontal axes of QRS, P and T in degrees.
+        statements: Statements of the device.
     """
 
     rate: float | None = None
@@ -39,7 +43,10 @@ class MachineReport(NamedTuple):
 
     @classmethod
     def of(cls, measured: Mapping[str, object], statements: Iterable[str | None] = ()) -> "MachineReport":
-        """Build a report from a file's values. Placeholders such as 0, 29999 and `Failed` give None.
+        """Build a report from a file's values.
+
+        Placeholders such as 29999 and `Failed` give None. A rate or an interval of 0 also gives None, but an
+        axis of 0 is kept.
 
         Args:
             measured: Values of any type by field name. If `rate` is missing, it is computed from the entry

@@ -1,4 +1,6 @@
-"""Route diagnostic codes to nodes of the graph (π and φ⁻¹ in the paper's section "SNOMED-CT Code Mapping").
+"""Route diagnostic codes to nodes of the graph.
+
+The route of a code is π in the paper (section "SNOMED-CT Code Mapping").
 
 This module imports no NumPy and no networkx, so that a command that routes a code starts fast.
 """
@@ -99,7 +101,7 @@ def canonical_code(code: str) -> str:
 def dotted(code: str) -> str:
     """Add the point to an ICD code, because many hospitals leave it out.
 
-    Returns "" if the code already has a point or isn't an ICD code.
+    Returns "" if the code has a point, needs none (``I48``), or isn't an ICD code.
 
     Example:
         >>> dotted("icd10:I4891"), dotted("icd9cm:42731"), dotted("I48.91")

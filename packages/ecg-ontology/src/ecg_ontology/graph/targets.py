@@ -28,7 +28,7 @@ def multi_hot(records: CodedRecords, leaves: Sequence[Sequence[int]], n: int) ->
 
     Args:
         records: codes of the records.
-        leaves: leaves of each code in the vocabulary of the records.
+        leaves: indices of the leaves that each code in `records.vocabulary` reaches.
         n: number of concepts.
     """
     words = -(-n // 64)
@@ -124,14 +124,14 @@ def soft_targets(
 ) -> NDArray[np.float64]:
     """Return the clamped soft targets t, float64[B, N].
 
-    A row starts as exp(-D[c*, ·]/σ). Every active leaf is set to 1, and the row is divided by its sum. A
-    record without a leaf has a row of zeros, which excludes the record from the loss. Source: eq.
+    A row starts as exp(-distances[c*, ·]/σ). Every active leaf is set to 1, and the row is divided by its
+    sum. A record without a leaf has a row of zeros, which excludes the record from the loss. Source: eq.
     gscl-target, and the paper's appendix, "Treatment of non-primary active leaves".
 
     Args:
         active_BN: mask of the active leaves.
-        c_star: primary concept of each record.
-        distances: D_tree.
+        c_star: index of each record's primary concept, or `NO_LEAF`.
+        distances: number of edges on a shortest path between every two concepts, [N, N].
         sigma: temperature σ in edges, above 0. ``inf`` gives the uniform distribution.
     """
     if isinstance(sigma, str | bytes) or not sigma > 0:

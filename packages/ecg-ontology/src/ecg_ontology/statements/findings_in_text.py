@@ -66,7 +66,13 @@ class Occurrence(NamedTuple):
 
 @dataclass
 class Region:
-    """Part of a sentence between two delimiters: the delimiter before it, its terms and its findings."""
+    """Part of a sentence between two commas, conjunctions or cues.
+
+    Attributes:
+        link: what precedes the region: a sign such as ",", a word such as "and", "cue", or "" for nothing.
+        terms: terms in the region.
+        findings: findings in the region.
+    """
 
     link: str = ""
     terms: list[Occurrence] = field(default_factory=list)

@@ -87,7 +87,7 @@ def _mention(onto: Ontology, text: str, name: str, cue: str, read: Mention | Non
 class StatementUse(FrozenModel):
     """Distinct text, with the number of its lines, its findings, and how it was read.
 
-    `read_by` is "table", "rules", or "" if no finding was recognised.
+    `read_by` is "table" for a known line, "rules" for another text with a finding, and "" otherwise.
     """
 
     text: str
@@ -103,8 +103,8 @@ class StatementReport(FrozenModel):
         lines: number of statements.
         distinct: number of distinct statements.
         in_table: number of statements in the table of known lines.
-        by_rules: number of statements that were read by rules.
-        unread: number of statements without a recognised finding.
+        by_rules: number of other statements in which the rules recognised a finding.
+        unread: number of statements that aren't in the table and have no recognised finding.
         records: number of records with a statement.
         records_coded: number of records with a finding that is present and has a concept.
         statements: the distinct statements, most frequent first.
@@ -123,9 +123,10 @@ class StatementReport(FrozenModel):
 def read_statements(path: str | Path) -> Iterator[tuple[str, str]]:
     """Yield pairs of record and statement from a text file with a statement per line, or from a table.
 
-    A table has a column `statement`, or the columns `report_0`, `report_1`, … of MIMIC-IV-ECG. It may have a
-    column of records (`id`, `study_id`). In a text file, every line is a record. Raises `InputError` if the
-    file can't be read.
+    A table has a column of statements (`TEXT_COLUMNS` lists its possible names), or the columns `report_0`,
+    `report_1`, … of MIMIC-IV-ECG. It may have a column of records (see `ID_COLUMNS`). Without this column,
+    every row is a record. In a text file, every line is a record. Raises `InputError` if the file can't be
+    read.
     """
     path = Path(path)
     if path.suffix.lower() not in {".csv", ".tsv", ".xlsx", ".parquet"}:

@@ -27,7 +27,8 @@ class Mention(FrozenModel):
 
     Attributes:
         concept: concept of the finding, or `None` if this ontology has no such concept.
-        finding: name of the finding in the rules, or its code if there is no concept.
+        finding: abbreviation of the concept. Without a concept, the code of the finding, or its name in the
+            rules if it has no code.
         text: words of the finding in the text.
         certainty: ``certain``, ``probable``, ``possible``, or ``asked`` if the text only requests the
             finding.
@@ -35,7 +36,7 @@ class Mention(FrozenModel):
         historical: whether the finding is in the past or in the patient's family.
         incomplete: whether the text describes the finding as incomplete.
         acuity: ``acute``, ``old``, ``age undetermined`` or "".
-        start: position of the first word in the text.
+        start: position of the finding's first character in the text.
     """
 
     concept: Concept | None
@@ -206,7 +207,11 @@ def _sentences(items: Sequence[Item]) -> Iterator[list[Item]]:
 
 
 def resolved(onto: Ontology, chain: Sequence[str]) -> tuple[str, Concept | None]:
-    """Return the first name in `chain` that has a concept in this ontology, and the concept or `None`."""
+    """Return the first name in `chain` that has a concept in this ontology, and the concept.
+
+    If no name has a concept, the concept is `None`. The name is then the last in `chain` if it is an unrouted
+    code of the ontology, and the first in `chain` otherwise.
+    """
     by_name = _by_name(onto)
     for name in chain:
         if name in by_name:

@@ -1,4 +1,4 @@
-"""Check the routing against a SNOMED CT release of the user (chapter 4 of the catalogue of rules)."""
+"""Check the routing against a SNOMED CT release of the user (rules CCG-E401 to CCG-E405)."""
 
 import re
 from collections.abc import Iterator

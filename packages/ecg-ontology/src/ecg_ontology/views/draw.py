@@ -73,8 +73,9 @@ def graph_figure(
 
     Args:
         onto: the ontology.
-        mass: a non-negative number per concept, to which the area of its node is proportional. If `None`, the
-            area depends on whether the concept is a family or a finding.
+        mass: a non-negative number per concept. The area of a node grows linearly with its mass, and a node
+            with mass 0 is invisible. If `None`, the area depends on whether the concept is a family or a
+            finding.
         marked: indices of the concepts that get a red ring.
         links: pattern of links for the nodes, such as ``#c-{}``. The placeholder becomes the concept's index.
 
@@ -99,8 +100,8 @@ def graph_figure(
 def draw_graph(onto: Ontology, out: str | Path, why: Explanation | None = None) -> Path:
     """Draw the graph as .svg, .png or .pdf, and return the path.
 
-    If an explanation is given, the area of a node is its mass in the soft target. Raises `UsageError` if the
-    suffix is unknown, or matplotlib is not installed. Raises `OutputError` if the file can't be written.
+    If an explanation is given, the area of a node shows its mass in the soft target. Raises `UsageError` if
+    the suffix is unknown, or matplotlib is not installed. Raises `OutputError` if the file can't be written.
     """
     mass, leaves = None, set() if why is None else set(why.leaves)
     title = f"{onto.header.title}: {len(onto)} concepts, {len(onto.relations)} edges"

@@ -1,7 +1,8 @@
 """Explain how the codes of a record lead to its training target.
 
 The codes are routed to leaves (concepts of findings), a rule selects the primary concept c* among these
-leaves, and the soft target distributes a mass of 1 over all concepts by their distance to c*.
+leaves, and the soft target distributes a mass of 1 over all concepts by their distance to c*. The other
+leaves of the record get the same mass as c*.
 """
 
 from collections.abc import Sequence
@@ -59,8 +60,8 @@ def explain_codes(
     Args:
         onto: the ontology.
         codes: codes of a single record.
-        sigma: temperature, above 0. The mass of a concept falls by a factor of e for every `sigma` edges of
-            distance to c*.
+        sigma: temperature in edges, above 0. A concept at distance d from c* gets exp(-d / sigma) times the
+            mass of c*, unless it is a leaf of the record.
         rule: rule that selects c* for the target, see `Ontology.primary`.
 
     Raises:

@@ -39,7 +39,7 @@ def export(onto: Ontology, out: str | Path, language: str = "en") -> Path:
     """Write an ontology in the format of the suffix of `out`.
 
     ====================  =================================================================================
-    ``.npz``              distances, adjacency, a_hat, abbr, root, and sha256 and iri as string arrays
+    ``.npz``              distances, adjacency, a_hat, abbr, root (true for families), sha256, iri
     ``.json``             the bundle, which `ecg_ontology.load` reads
     ``.ttl .owl .nt``     the graph as canonical Turtle, RDF/XML, N-Triples
     ``.sssom.tsv``        the codes and concepts of the profile, as a single SSSOM table
@@ -48,7 +48,8 @@ def export(onto: Ontology, out: str | Path, language: str = "en") -> Path:
     ``.svg .png .pdf``    a picture of the graph (extra ``draw``)
     ====================  =================================================================================
 
-    Only an earlier export of the same ontology is replaced.
+    An existing file is replaced only if it is an earlier export of the same ontology. A page or a picture may
+    also be an export of another ontology.
 
     Args:
         onto: ontology, loaded with the profile to write (``paper`` or ``curated``).
@@ -60,8 +61,8 @@ def export(onto: Ontology, out: str | Path, language: str = "en") -> Path:
         The path that was written.
 
     Raises:
-        UsageError: the suffix is unknown, the path exists and isn't such an export, or a language is given
-            for another format than ``.html``.
+        UsageError: the suffix is unknown, the path exists and isn't such an export or is a Turtle file with
+            comments, or a language is given for another format than ``.html``.
         OutputError: the file can't be written.
 
     Example:

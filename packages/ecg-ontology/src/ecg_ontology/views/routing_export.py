@@ -1,4 +1,4 @@
-"""Export the routing (the assignment of codes to concepts) as a single SSSOM table for mapping tools."""
+"""Export the routing (the assignment of codes to concepts) as a table in SSSOM, a standard for mappings."""
 
 from ecg_ontology.formats.sssom import SNOMED, sssom_text
 from ecg_ontology.formats.turtle import code_namespace, concept_namespace

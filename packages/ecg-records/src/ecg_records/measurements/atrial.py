@@ -41,7 +41,7 @@ def pr_doubt(rate: float, qrs: float | None, aligned: AlignedBeats, ends: Bounda
 
     Args:
         rate: heart rate in beats per minute.
-        qrs: QRS duration in ms.
+        qrs: QRS duration in ms. None (not measured) counts as a wide QRS complex.
         aligned: the beats.
         ends: boundaries of the median beat.
     """

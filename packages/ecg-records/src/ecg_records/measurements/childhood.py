@@ -33,11 +33,10 @@ def is_child(age: float | None) -> bool:
 
 
 def limits_of(age: float, sex: str | None) -> dict[str, tuple[float, float]]:
-    """Return a child's normal limits (low, high) of `rate`, `pr`, `qrs` and `qtc` (Bazett).
+    """Return a child's normal limits (low, high): `rate` per minute, `pr`, `qrs` and `qtc` (Bazett) in ms.
 
     If the sex is unknown, the limits span both sexes. The result is empty from 16 years on and below 11 days.
-    It is also empty for an age of 0, because files
-    give age 0 for any month of the first year.
+    It is also empty for an age of 0, because files give age 0 for any month of the first year.
     """
     if not YOUNGEST <= age < ADULT:
         return {}

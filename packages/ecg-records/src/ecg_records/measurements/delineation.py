@@ -1,10 +1,11 @@
 """Delineate a beat: find the onsets and ends of P, QRS and T over all leads at once.
 
 The boundaries are found in the spatial velocity, the length of the vector of slopes over all leads (van
-Bemmel, Kors & van Herpen 1990, Methods Inf Med 29:346). A wave starts and ends when its velocity falls below
-a share of its maximum. So a wave spans the earliest onset and the latest end over all leads, as in an
-electrocardiograph. The constants were chosen on the odd records of LUDB (the Lobachevsky University database,
-annotated by cardiologists) and on the report statements of PTB-XL, see docs/evaluation/delineation.md.
+Bemmel, Kors & van Herpen 1990, Methods Inf Med 29:346). A wave starts where its velocity rises above a share
+of its maximum, and ends where the velocity falls below a share of the maximum. So a wave spans the earliest
+onset and the latest end over all leads, as in an electrocardiograph. The constants were chosen on the odd
+records of LUDB (the Lobachevsky University database, annotated by cardiologists) and on the report statements
+of PTB-XL, see docs/evaluation/delineation.md.
 
 A lobe is a peak of the velocity. A QRS complex usually has several lobes.
 
@@ -150,14 +151,14 @@ def velocity(beat_KB: Floats, hertz: float) -> Floats:
 def qrs_shifts(beat_KB: Floats) -> tuple[float, float]:
     """Return by how many samples the onset of QRS from `delineate` is too early, and its end too late.
 
-    There are two corrections. If neither is needed, the result is (0, 0).
+    At most one of two corrections is made. If neither is needed, the result is (0, 0).
 
     - Steep ST: the end from `delineate` is the mean of three ends, at which the velocity falls below the
       three `QRS_SHARES` of its peak. On a steep ST segment, the velocity falls below the lower shares too
       late. Such ends are left out of the mean.
     - Sharp edges: `delineate` places onset and end outside the visible slope, as cardiologists do for a
-      gradual QRS complex. If both edges are sharp and the beat has no pacemaker spikes, they are placed at
-      the edges.
+      gradual QRS complex. If both edges are sharp and the beat has no pacemaker spikes, the corrected
+      onset and end lie at the edges. If an edge is only just sharp, the correction is smaller.
     """
     beat_KB = np.nan_to_num(beat_KB)
     velocity_B = velocity(without_spikes(beat_KB, FS), QRS_HZ)
@@ -257,7 +258,8 @@ def _walk(velocity_B: Floats, peak: int, step: int, level: float) -> int:
 def t_end(velocity_B: Floats, qrs_off: float, rr: float, seen: int) -> float:
     """Return the end of the T wave in samples from the R-peak, or NaN if it isn't visible.
 
-    T ends when the velocity has fallen to `T_SHARE` after the steepest part of the last lobe.
+    T ends where the velocity, measured from its minimum in the 75 samples after the peak of the last lobe,
+    has fallen to the share `T_SHARE` of its value at this peak.
 
     Args:
         velocity_B: spatial velocity of the beat.

@@ -71,7 +71,7 @@ PReason = Literal["no_p", "irregular_no_p", "p_on_t"]
 Reason = Literal[
     RateReason, PReason, AtrialReason, TReason, "unseen", "unsteady", "two_shapes", "no_spike", "swapped_arms"
 ]
-"""Reason why a value is None. `RateReason` lists the reasons that concern the rate.
+"""Reason why a value is None. `rate.RateReason` explains the reasons that concern the rate.
 
 - `no_p`: the rhythm is regular, but no P wave precedes every beat.
 - `irregular_no_p`: the rhythm is irregular and no P wave precedes every beat, as in atrial fibrillation.
@@ -89,7 +89,19 @@ Reason = Literal[
 
 
 class Measurements(NamedTuple):
-    """Intervals in ms, rates per minute and axes in degrees (−180 to 180). Unmeasurable values are None."""
+    """Measurements of a record. Unmeasurable values are None.
+
+    Attributes:
+        rate: heart rate per minute, from `mean_rate`. `measure_beats` returns the median rate instead.
+        p, pr, qrs, qt: intervals in ms. `p` is the duration of the P wave.
+        axis, p_axis, t_axis: frontal axes of QRS, P and T in degrees, −180 to 180.
+        paced: whether spikes of a pacemaker precede at least half of the beats. QRS then starts after the
+            spike.
+        reasons: reasons for values that are None, by the name of the value.
+        usual_rate: median rate per minute. Unlike `rate`, it ignores a pause or a short run of fast beats.
+            None from `measure_beats`.
+        longest_cycle: longest RR interval in ms. None from `measure_beats`.
+    """
 
     rate: float | None = None
     p: float | None = None
@@ -100,13 +112,9 @@ class Measurements(NamedTuple):
     p_axis: float | None = None
     t_axis: float | None = None
     paced: bool = False
-    """Whether spikes of a pacemaker precede at least half of the beats. QRS then starts after the spike."""
     reasons: Mapping[str, Reason] = {}
-    """Reason for each value that is None, by the name of the value."""
     usual_rate: float | None = None
-    """Median rate per minute. Unlike the mean `rate`, it ignores a pause or a short run of fast beats."""
     longest_cycle: float | None = None
-    """Longest RR interval in ms."""
 
     def qtc(self, formula: str = "fridericia") -> float | None:
         """Return QT corrected to a rate of 60/min.

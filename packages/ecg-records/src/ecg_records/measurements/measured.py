@@ -1,7 +1,8 @@
 """Compute 258 hand-crafted features: rhythm, intervals, and distribution, spectrum and waves of each lead.
 
 Intervals come from `intervals.py`. Heights of waves are measured on the median beat. A feature that can't be
-measured is zero. For each interval, a second feature is 1 if the interval could be measured, and 0 otherwise.
+measured is zero. For each of P, PR, QRS and QT, a second feature is 1 if the interval could be measured, and
+0 otherwise.
 
 Shapes: C leads, K leads of the input, L samples at 500 Hz, H frequencies, E bands, N beats, B samples of a
 beat, F values, V values of a lead.

@@ -48,22 +48,25 @@ Shapes = tuple[NDArray[np.int64], NDArray[np.bool_], NDArray[np.bool_]]
 
 @dataclass(frozen=True)
 class AlignedBeats:
-    """Beats of a record, aligned by their QRS complexes."""
+    """Beats of a record, aligned by their QRS complexes.
+
+    Attributes:
+        x_KL: the record in mV, without baseline wander.
+        peaks_N: aligned R-peaks as samples. Beats too close to an end of the record are left out.
+        alike_N: true for beats of the dominant shape.
+        others_N: true for beats of a second shape that is about as frequent. Most records have no such beats.
+        rr: median RR interval in s, NaN with fewer than two beats.
+        found_N: all detected R-peaks as samples, before alignment. May be longer than `peaks_N`.
+        next_N: earliest sample at which the QRS complex of the next beat may start.
+    """
 
     x_KL: Floats
-    """The record in mV, without baseline wander."""
     peaks_N: NDArray[np.int64]
-    """Aligned R-peaks. Beats too close to an end of the record are left out."""
     alike_N: NDArray[np.bool_]
-    """True for beats of the dominant shape."""
     others_N: NDArray[np.bool_]
-    """True for beats of a second shape that is about as frequent. Most records have no such beats."""
     rr: float
-    """Median RR interval in s, NaN with fewer than two beats."""
     found_N: NDArray[np.int64]
-    """All detected R-peaks, before alignment."""
     next_N: NDArray[np.int64]
-    """Earliest sample at which the QRS complex of the next beat may start."""
 
     @cached_property
     def windows_NKB(self) -> Floats:

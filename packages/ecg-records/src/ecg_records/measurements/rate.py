@@ -56,6 +56,15 @@ have little energy above 20 Hz."""
 WEAK_IN_ALL = 0.12
 """Minimum joint energy of a beat, relative to a usual beat. P waves and noise have less energy."""
 RateReason = Literal["few_beats", "few_alike", "detectors", "steeper", "alternate", "between"]
+"""Reason not to trust the rate.
+
+- `few_beats`: the record has fewer than three beats.
+- `few_alike`: too few beats have the dominant shape.
+- `detectors`: two detectors disagree about the rate.
+- `steeper`: the median beat is steeper elsewhere than near its R-peak.
+- `alternate`: every second detection may be a T wave.
+- `between`: steep slopes between beats suggest missed beats.
+"""
 
 
 def beats_per_minute(peaks: NDArray[np.int64], fs: float) -> float:

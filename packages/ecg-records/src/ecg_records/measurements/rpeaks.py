@@ -29,7 +29,8 @@ def detect(lead_i_mV: NDArray[np.floating], fs: float, method: str = "pantompkin
         method: name of a detector in NeuroKit2, `pantompkins1985` (as in the paper) or `neurokit`.
 
     Returns:
-        Ascending sample indices, int64 [n]. The result is empty for asystole, noise, NaN or a flat line.
+        Ascending sample indices, int64 [n]. The result is empty for a flat line, a lead with
+        NaN or infinity, or less than 1 s.
     """
     return detect_each(np.asarray(lead_i_mV)[None], fs, method)[0]
 

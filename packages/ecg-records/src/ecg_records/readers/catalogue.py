@@ -11,7 +11,20 @@ from ecg_base import UsageError, suggest
 
 
 class Dataset(BaseModel):
-    """Entry of `datasets/catalogue.toml`. The file explains the fields. None means unknown."""
+    """Public data set: an entry of `datasets/catalogue.toml`. None means unknown.
+
+    Attributes:
+        name, title: Short name and full name.
+        records: Number of records as published.
+        licence: Name of the licence.
+        size: Size of the files to download in GB.
+        codes: Kind of the labels, such as SNOMED CT, or "" if the data set is used only for pretraining.
+        sources: Names under which a corpus counts the records.
+        home: Address of the data set's page.
+        host: `physionet`, `zenodo`, or `hand` if no program can download the files.
+        files: Address of the files. For `zenodo`, the address of the record in Zenodo's API.
+        below: Folder on the host that contains the data set, or "" for all files.
+    """
 
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 

@@ -38,7 +38,11 @@ LEAD_COLUMNS = "the lead columns"
 
 
 def columns_in(path: Path) -> Iterator[tuple[str, "Nested | Unpacked"]]:
-    """Yield the arrays of a file, each with the name of its column."""
+    """Yield the arrays of a file, each with its name.
+
+    The columns named after leads are a single array named `LEAD_COLUMNS`. A column of nested lists is an
+    array with the name of the column.
+    """
     file = pq.ParquetFile(path, buffer_size=BUFFER)
     leads = {field.name: field for field in file.schema_arrow if is_lead(field.name)}
     kinds = {_depth(field.type) for field in leads.values()}

@@ -87,7 +87,10 @@ class Format:
     magic: tuple[int, bytes] | None = None
 
     def knows(self, file: Path) -> bool:
-        """Return whether a file has this format, by its ending, or by its first bytes if it has no ending."""
+        """Return whether a file has this format.
+
+        The ending decides. If the file has no ending, or a number as its ending, `magic` decides.
+        """
         ending = file.suffix.lower()
         if f"*{ending}" in self.marks:
             return True
@@ -95,7 +98,7 @@ class Format:
         return self.magic is not None and unnamed and is_regular(file) and self.begins(file)
 
     def begins(self, file: Path) -> bool:
-        """Return whether a file starts with the signature of this format."""
+        """Return whether a file has the bytes of `magic`. True for any readable file if `magic` is None."""
         offset, magic = self.magic or (0, b"")
         with suppress(OSError), file.open("rb") as content:
             return content.read(offset + len(magic))[offset:] == magic
