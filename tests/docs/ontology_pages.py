@@ -17,13 +17,21 @@ Concepts are *roots* (families) or *leaves*. In the reasons, y is a record's 0/1
 [primary leaf](index.md#one-record-start-to-end), selected by the rule max-index or most-specific. D holds the
 distances in the graph, A its adjacency, Â the normalised adjacency. The *lock* is the file `enumeration.lock`
 with the concepts, edges and routing of a version. The official map is `challenge.tsv`, the codes and labels
-of the PhysioNet/CinC Challenges. In a routing table (SSSOM), object_id is the concept of a row."""
+of the PhysioNet/CinC Challenges. In a routing table (SSSOM), object_id is the concept of a row. A SNOMED CT
+release names a concept if a term of the code is a name of the concept."""
 _ERRATA = """\
 # Errata
 
 This page lists contradictions within the paper, or between the paper and its sources, with our decision on
-each. D is the distance in edges. The *active leaves* are a record's findings. The *clamp* gives them all the
-weight 1 before the [soft target](index.md#one-record-start-to-end) is normalised."""
+each. Concepts have indices, such as 17, and D is their distance in edges. IS_A edges lead to the root
+(family) or, as subtypeOf, to a wider leaf. L counts samples, T patches; E and W are learned matrices. The
+[glossary](../glossary.md) explains Â, profiles, C1, C2, C2′ and their objectives.
+
+The *active leaves* are a record's findings. The rule max-index selects the highest as the
+[primary leaf](index.md#one-record-start-to-end) c\\*; the paper also names a replacement (E09). In the soft
+target, a concept at distance D from c\\* has the weight exp(−D/σ). The *clamp* gives active leaves the weight
+1, before the weights are normalised. A *cell* is the AUC of a task (super, sub, form, rhythm, CPSC2018) at 1,
+10 or 100 % of the labels."""
 
 
 def findings_page() -> str:
