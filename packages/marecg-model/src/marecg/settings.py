@@ -53,7 +53,7 @@ def _with_headings(text: str) -> str:
 
 
 class Frozen(BaseModel):
-    """Immutable model that refuses unknown fields and numbers that aren't finite."""
+    """Immutable pydantic model that refuses unknown fields and numbers that aren't finite."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 

@@ -2,12 +2,13 @@
 
 The texts of a record are the text variants of its active leaves, the leaf concepts that its codes state. A
 record without active leaves doesn't count in any loss. The losses are the three terms of eq. mgca-loss in
-the paper: L_ICA compares whole records with texts, L_BCA compares single beats with texts, and
-L_OPA compares records with the prototypes of concepts, which are the means of their text variants.
+the paper. L_ICA (instance-concept) compares whole records with texts. L_BCA (beat-concept) compares single
+beats with texts. L_OPA (ontology prototypes) compares records with the prototypes of concepts. A concept's
+prototype is the mean of the embeddings of its text variants.
 
 Shapes: B records (A in comparisons of two records), T patches, K beats, V text variants (three per concept),
-N concepts, D encoder width, E text width, W width of the common space. In the losses, D is the width of the
-common space.
+N concepts, D encoder width, E text width, W width of the common space. In the functions of the losses, D is
+the width of the space in which vectors are compared: W for L_ICA and L_BCA, E for L_OPA.
 """
 
 import torch
@@ -127,10 +128,16 @@ def beat_concept_loss(
 
 @in_float32
 def ontology_prototype_loss(h_BD: Tensor, prototypes_ND: Tensor, y_BN: Tensor, tau: float) -> Tensor:
-    """Return L_OPA, the KL divergence between two distributions over concepts.
+    """Return L_OPA, the KL divergence between two distributions over concepts, averaged over records.
 
     The first is uniform over the record's active leaves. The second is the softmax of the record's
-    similarities to the prototypes.
+    similarities to the prototypes, which get no gradient.
+
+    Args:
+        h_BD: record embeddings in the space of the sentence embeddings.
+        prototypes_ND: mean sentence embedding of each concept's text variants.
+        y_BN: 1 for the active leaves of each record, otherwise 0.
+        tau: temperature.
     """
     active_B1 = y_BN.sum(-1, keepdim=True)
     logits_BN = normalize(h_BD, dim=-1) @ normalize(prototypes_ND.detach(), dim=-1).T / tau

@@ -91,7 +91,15 @@ class Msps(Objective, of=MspsConfig):
 
 
 class RhythmTarget(NamedTuple):
-    """Target rhythm statistics per record. `known_B` is False if a record has no readable rhythm."""
+    """Target rhythm statistics per record.
+
+    Attributes:
+        alternates_B: 1 if RR intervals alternate, otherwise 0.
+        rate_B: heart-rate class (`marecg.model.physiology.Rate`).
+        mean_rr_B: mean RR interval in seconds, or its z-score over the corpus.
+        rr_cv_B: standard deviation of the RR intervals, divided by their mean, or its z-score.
+        known_B: False if a record has no readable rhythm.
+    """
 
     alternates_B: Tensor
     rate_B: Tensor
@@ -103,12 +111,18 @@ class RhythmTarget(NamedTuple):
 def patch_rhythm_losses(
     out_BTR: Tensor, target: RhythmTarget, real_BT: Tensor, *, z_score: bool = True
 ) -> dict[str, Tensor]:
-    """Return L_alt, L_rate, L_mRR and L_cv, the losses of a record's rhythm statistics.
+    """Return the losses L_alt, L_rate, L_mRR and L_cv by the names `alt`, `rate`, `mrr` and `cv`.
 
-    They are the losses of alternation, heart rate, mean RR and RR-CV (standard deviation of the RR intervals,
-    divided by their mean). Each patch without padding predicts the statistics. If `z_score` is True, mean RR
-    and RR-CV are standardised over the batch's records with a readable rhythm. If no record has a readable
-    rhythm, all losses are zero.
+    They are the losses of alternation, heart-rate class, mean RR and RR-CV (standard deviation of the RR
+    intervals, divided by their mean). Each patch without padding predicts the record's statistics. If no
+    record has a readable rhythm, all losses are zero.
+
+    Args:
+        out_BTR: logit of alternation, four logits of the heart-rate class, mean RR, and RR-CV.
+        target: true statistics of the records.
+        real_BT: bool. Patches with padding don't count.
+        z_score: whether to standardise the true mean RR and RR-CV over the batch's records with a readable
+            rhythm.
     """
     known_B = target.known_B
     count = known_B.sum().clamp(min=1)

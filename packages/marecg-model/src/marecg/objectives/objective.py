@@ -93,9 +93,9 @@ class Objective(nn.Module, ABC):
     """Objective of a run, with heads that are discarded after training.
 
     Attributes:
-        reaches: optional parts of the model that the losses use: `pool`, which computes h_rhythm, and
-            `to_concepts`, which maps h_rhythm to the concept space. A part that no objective uses gets no
-            gradient.
+        reaches: optional parts of the model that the losses use: `pool`, which computes h_rhythm
+            (the embedding of a record), and `to_concepts`, which maps h_rhythm to the concept space. A part
+            that no objective uses gets no gradient.
         settings: settings of the objective.
     """
 
@@ -122,7 +122,7 @@ class Objective(nn.Module, ABC):
         """Update the objective's own state, such as a slow encoder, after an optimiser step."""
 
     def encoders(self) -> Iterable[Encoder]:
-        """Return the objective's own encoders, which `train.compile` also compiles."""
+        """Return the objective's own encoders, to be compiled if the setting `train.compile` is True."""
         return ()
 
     def export(self, model: MarEcg) -> None:
@@ -157,7 +157,10 @@ class NarrowConfig(ObjectiveConfig):
         return self
 
     def predictor(self, shape: ModelConfig, leads: int, outputs: int | None = None) -> Predictor:
-        """Build the transformer for an encoder's shape. The output has H's width if `outputs` is None."""
+        """Build the transformer for an encoder and a number of leads.
+
+        `outputs` is the width of the transformer's output, or None for the encoder's width.
+        """
         return Predictor(
             leads, shape.positions, shape.width, self.width, self.depth, self.heads, shape.mlp_ratio, outputs
         )

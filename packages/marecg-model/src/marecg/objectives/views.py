@@ -1,6 +1,6 @@
 """Encoder passes over a batch, computed on first use and shared by all objectives.
 
-In a masked pass, the set M of (lead, patch) pairs is hidden from the encoder. A clean pass hides no pairs.
+In a masked pass, a set M of (lead, patch) pairs is hidden from the encoder. In a clean pass, M is empty.
 The symbols are H, the encoder's output with a vector per patch and lead; H̄, its mean over leads; h_rhythm,
 the embedding of a record; and q, the predicted distribution over concepts.
 
@@ -189,7 +189,7 @@ class Views:
 
     @cached_property
     def masked(self) -> Pass:
-        """Pass over the masked records. The pairs M, padding, absent leads, and random leads are hidden."""
+        """Pass over the records with M, padding, absent leads and the regulariser's random leads hidden."""
         masking, context = self.masking, self.model.config.context_patches
         block = (masking.block_patches, masking.block_leads)
         masked_BTC = block_mask(

@@ -49,9 +49,9 @@ def c3() -> Config:
 def tiny(recipe: Callable[[], Config] = c1_gscl, name: str = "tiny") -> Config:
     """Return a recipe, by default C1 with GSCL, at a size that two CPU cores train in minutes.
 
-    Patches have 200 ms and don't overlap, so the encoder's context has 35 patches instead of 139. In a run of
-    so few steps, graph-smoothed contrastive learning (GSCL) teaches the model more than reconstruction. The
-    mask is therefore smaller than in the paper, and the weight of GSCL is larger.
+    Patches have 200 ms and don't overlap, so the encoder's context has 35 patches instead of 139. In such a
+    short run, graph-smoothed contrastive learning (GSCL) teaches the model more than reconstruction. The mask
+    is therefore smaller than in the paper, and the weight of GSCL is larger.
     """
     full = recipe()
     narrow = {"width": 32, "depth": 1, "heads": 2}
@@ -87,8 +87,8 @@ def small(recipe: Callable[[], Config] = c3, name: str = "small") -> Config:
 def small_graph() -> Config:
     """Return C1 with GSCL at the size of `small`, with targets that don't depend on distances in the graph.
 
-    Instead, one loss compares leaf concepts, and another compares families: root concepts with all concepts
-    below them.
+    The target of a record is uniform over its leaf concepts. A second target is uniform over its families,
+    which are root concepts with all concepts below them.
     """
     config = small(c1_gscl, "small-graph")
     hierarchical = {"sigma": 0.01, "a_hat": "identity", "families": 0.5}

@@ -1,8 +1,9 @@
-"""Change settings of recipes and preparations by `--set key=value` or by a TOML file.
+"""Change settings by `--set key=value`, and recipes also by a TOML file.
 
-`marecg recipes c3 --format toml` prints a TOML file, and `--recipe mine.toml` reads it. A file contains the
-differences from its `base`, which is C1 by default. A TOML table is a group of values. `NAME = false` removes
-an objective, because TOML has no null.
+`marecg recipes c3 --format toml` prints a TOML file with all settings, and `--recipe mine.toml` reads a file.
+A file needs only the settings that differ from the recipe named by its key `base`, which is C1 by default. A
+TOML table is a group of settings. `NAME = false` removes the group NAME, such as an objective, because TOML
+has no null.
 """
 
 import difflib
@@ -65,12 +66,13 @@ def by_name(name: str, changes: Iterable[str | Change] = ()) -> Config:
     """Return a recipe by its name, with changes.
 
     Args:
-        name: name of a built-in recipe or of an entry point, TOML file, or `FILE.py:NAME`.
+        name: name of a recipe (built in, or an entry point of another package), a TOML file, or
+            `FILE.py:NAME` for the function NAME in a Python file. The function returns a `Config`.
         changes: changes as for `override`. They are applied after the changes in a TOML file.
 
     Raises:
-        ConfigError: If the recipe function fails or doesn't return a `Config`, or if the file or a change is
-            invalid.
+        ConfigError: If the recipe's function fails or doesn't return a `Config`, or if the TOML file or a
+            change is invalid.
         UsageError: If there is no recipe with this name.
 
     Example:
@@ -222,7 +224,8 @@ def _refused(error: ValidationError, changes: Iterable[Change]) -> ConfigError:
 def read_recipe(path: Path) -> tuple[Config, list[Change]]:
     """Read a TOML file, and return its base recipe and its changes.
 
-    The name of the file becomes the name of the recipe.
+    The first change sets the recipe's name to the file's name without suffix. If the file sets `name`, a
+    later change sets that name.
     """
     values = read_toml(path, "Name a recipe or a recipe's TOML file", syntax=ConfigError)
     start = _start(values.pop("base", "c1"), f"{path}, base")
@@ -242,7 +245,11 @@ def _start(name: object, where: str) -> Config:
 
 
 def as_toml(config: Config) -> str:
-    """Return a TOML file with all settings of a recipe and their sources."""
+    """Return the text of a TOML file with a recipe's settings, each with its source as a comment.
+
+    Settings that are None are left out. A group of settings that is None, but not in C1, is written as
+    `false`. `model.positions` is left out if it follows from the window.
+    """
     document = tomlkit.document()
     document.add(tomlkit.comment("marecg train --recipe FILE.toml. Settings left out are as in recipe c1."))
     document.add("name", tomlkit.item(config.name))

@@ -120,10 +120,10 @@ class TrainConfig(Settings):
 class Config(Settings):
     """Recipe: all settings of a run.
 
-    `data` contains the settings with which the corpus must have been prepared. An objective that is None
-    isn't part of the run. Objectives are evaluated in the order of the fields, so that their random draws
-    have a fixed order. To add an objective from another package, pass it under its own name:
-    `c1().derived(toy=Toy())`. It is evaluated after the built-in objectives.
+    `data` contains the settings for preparing a corpus. The run's corpus must have its `fs` and `window`.
+    An objective that is None isn't part of the run. Objectives are evaluated in the order of the fields, so
+    that their random draws have a fixed order. To add an objective from another package, pass it under its
+    own name: `c1().derived(toy=Toy())`. It is evaluated after the built-in objectives.
     """
 
     model_config = ConfigDict(frozen=True, extra="allow")

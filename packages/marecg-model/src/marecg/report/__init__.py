@@ -1,4 +1,4 @@
 """Write HTML pages of runs, records and classifiers, which open without a network. Run the demo.
 
-These modules only write tables, charts and text. Other packages compute the values.
+Most numbers on the pages are computed by other packages.
 """

@@ -75,6 +75,7 @@ def matrix(
     """Draw a matrix as coloured cells. Higher values are darker.
 
     With `percent`, the values are shares, and cells show them in percent if they are at least 0.5 %.
+    `axes_names` are the labels of the axis of rows and of the axis of columns.
     """
     values = np.asarray(values, np.float64)
     low, high = (0.0, 1.0) if percent else (float(values.min()), float(values.max()))

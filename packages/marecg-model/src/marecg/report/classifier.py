@@ -31,7 +31,10 @@ CLASSES_WITH_ERRORS = 6
 
 
 def write_classifier_report(folder: Path, corpus: Corpus) -> Path:
-    """Write the page and the model card of a classifier into its folder, and return the path of the page."""
+    """Write the page and the model card of a classifier into its folder, and return the path of the page.
+
+    `corpus` is the prepared corpus that contains the test records.
+    """
     evaluation = read_evaluation(folder)
     classifier = read_model(Description, folder / MARK, "isn't a classifier", "Fit the classifier again")
     frame = read_predictions(folder)
@@ -128,7 +131,8 @@ def heads_and_rows(
 ) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
     """Return the heads and rows of a table of scores, with a row per class and group.
 
-    With `at_prevalence`, the last column is the positive predictive value (PPV) at the expected prevalence.
+    `head` is the head of the first column. With `at_prevalence`, the last column is the positive predictive
+    value (PPV) at the expected prevalence.
     """
     rows = [
         (

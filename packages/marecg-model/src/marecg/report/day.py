@@ -1,6 +1,7 @@
 """Describe a long recording on its page: heart rate, a strip per hour, and changes of the nearest finding.
 
-The nearest finding is the concept with the largest share q, according to the model.
+q is the model's shares over the concepts of the graph. The nearest finding is the finding (a concept that
+isn't a family) with the largest share, averaged over `SMOOTH` minutes.
 
 Shapes: M minutes, N concepts, L samples, K leads, D width.
 """

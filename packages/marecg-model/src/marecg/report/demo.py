@@ -37,8 +37,7 @@ class Demo:
 def demo(out: str | Path, records: int = 480, steps: int = 200) -> Demo:
     """Train the recipe `tiny` on a synthetic corpus, and probe it on another corpus of half the size.
 
-    If `out` contains an unfinished demo, the demo is continued. Raises `UsageError` if the package ecg-synth
-    isn't installed.
+    If `out` contains an unfinished demo, the demo is continued.
 
     Args:
         out: folder for the corpora and the run.

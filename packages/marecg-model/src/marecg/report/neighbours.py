@@ -1,7 +1,7 @@
 """Show example records, and the records with the most similar h_rhythm.
 
 h_rhythm is the encoder's vector of a record. Similarity is the cosine between two vectors. A record's primary
-leaf is its finding with the highest rank in the ontology.
+leaf is the finding on which its training target is centred (`Corpus.primary`).
 
 Shapes: B records, K neighbours of each record, D width, N concepts, L samples.
 """

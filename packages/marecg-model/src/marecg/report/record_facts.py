@@ -90,7 +90,8 @@ def measurement_remarks(
 ) -> str:
     """Return remarks on the measurements, for example on pacing, a long PR, or a QTc that isn't reliable.
 
-    A child's intervals are compared only with the limits of the age, not with limits of adults.
+    A child's rate, PR, QRS and QTc are also compared with limits of the age. The remark on a long PR, which
+    uses a limit of adults, is left out for a child.
 
     Args:
         measured: measurements of the record.

@@ -50,7 +50,7 @@ class Shown(NamedTuple):
 
     Attributes:
         x_KL: signal for the model, in mV.
-        coded: leaves of the record's codes.
+        coded: leaves of the record's codes, by their number in the graph.
         leaked: whether the encoder was trained on the record.
         age, sex: age in years, and F or M.
         machine: measurements and statements of the device.

@@ -2,7 +2,8 @@
 
 The charts show the logits of a probe, or a classifier's table of predictions. This table has a row per test
 record, and for each class its label, logit and probability (`label AF`, `logit AF`, `p AF`). A call is a
-class that the classifier assigns to a record.
+class that the classifier assigns to a record. The reference method of a probe is the method that its report
+compares with the other methods.
 
 Shapes: M test records, K classes, S seeds, F families, N bins.
 """
@@ -54,8 +55,9 @@ def class_rocs(predictions: Predictions, share: float) -> Markup:
 def confusions(predictions: Predictions, share: float, task: str, ontology: Ontology) -> Iterator[Markup]:
     """Draw a confusion matrix of families, and a matrix of classes: true class against predicted class.
 
-    The predicted class has the largest logit. A record may have several true classes. If the predicted class
-    is among them, the record counts as correct for all of them. Classes are sorted by family.
+    The predicted class has the largest logit of the reference method. A record may have several true classes.
+    If the predicted class is among them, the record counts as correct for all of them. Classes are sorted by
+    family.
     """
     family_of = _families(predictions.classes, task, ontology)
     present_K = np.asarray(predictions.y_MK.any(axis=0))

@@ -2,7 +2,7 @@
 
 Lines and words use `currentColor`, the colour of the surrounding text: dark on light, light on dark.
 
-Shapes: L points of a line, R rows and C columns of a map.
+Shapes: L points of a line.
 """
 
 from html import escape
@@ -43,7 +43,7 @@ def words(text: str, x: float, y: float, size: float, **attributes: object) -> s
 
 
 def polyline(x_L: ArrayLike, y_L: ArrayLike) -> str:
-    """Return a line as data of an SVG path. Coordinates are rounded to 1 / `UNITS`.
+    """Return a line as data of an SVG path. Its coordinates are integers, `UNITS` times x and y.
 
     The line is broken at values that aren't finite. Rounding errors don't accumulate, because points are
     rounded before their differences are taken.

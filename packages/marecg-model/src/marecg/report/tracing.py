@@ -175,7 +175,7 @@ def _largest(height: float) -> float:
 
 
 def paper(width: float, height: float, minor: bool = True) -> str:
-    """Draw squares of 1 mm and 5 mm."""
+    """Draw paper of a size in mm, with squares of 5 mm and, with `minor`, of 1 mm."""
     fine = element("path", d=_grid(width, height, 1), stroke=MINOR, stroke_width=0.1) if minor else ""
     coarse = element("path", d=_grid(width, height, 5), stroke=MAJOR, stroke_width=0.15)
     return element("rect", width=width, height=height, fill=PAPER) + fine + coarse

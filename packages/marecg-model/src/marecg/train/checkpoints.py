@@ -155,7 +155,7 @@ def step_of(checkpoint: Path) -> int:
 def newest(run: Path, module: Pretraining | None = None) -> Path | None:
     """Return the newest undamaged checkpoint, or None if the run has no checkpoints.
 
-    Logs a warning for each damaged checkpoint.
+    Logs a warning for each damaged checkpoint that it skips.
 
     Args:
         run: Run folder.

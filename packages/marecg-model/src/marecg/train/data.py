@@ -95,8 +95,9 @@ def refuse_unfit(config: Config, corpus: Corpus) -> None:
 def check_corpus(config: Config, corpus: Corpus, progress: Progress = shown) -> None:
     """Check the signals of a corpus, as `audit.refuse_damaged` does.
 
-    Logs a warning if R-peaks were found by another method than in the recipe, or if records belong to
-    datasets with published tasks. Raises `CorpusError` if a signal is damaged.
+    Logs a warning if the corpus and the recipe differ in `rpeaks_lead` (the leads in which R-peaks are
+    found), or if records belong to datasets with published tasks. Raises `CorpusError` if a signal is
+    damaged.
     """
     refuse_damaged(corpus, progress)
     prepared, of_recipe = corpus.config.rpeaks_lead, config.data.rpeaks_lead

@@ -69,7 +69,7 @@ class Pretraining(lightning.LightningModule):
         return {"loss": outcome.loss, **losses}
 
     def is_monitored(self, step: int) -> bool:
-        """Return whether `network.monitor` runs at a step: every `monitor_every` steps, and at the end."""
+        """Return whether collapse is checked at a step: every `train.monitor_every` steps, and at the end."""
         return step % self.config.train.monitor_every == 0 or step == self.total_steps
 
     def on_before_optimizer_step(self, optimizer: torch.optim.Optimizer) -> None:
@@ -186,9 +186,10 @@ def lr_factor(step: int, total_steps: int, train: TrainConfig) -> float:
 
 
 def parameter_groups(modules: list[nn.Module], weight_decay: float) -> list[dict[str, Any]]:
-    """Return two parameter groups per module: matrices with weight decay, other parameters without.
+    """Return up to two parameter groups per module, with and without weight decay.
 
-    Embeddings have no weight decay. Frozen parameters are left out.
+    Parameters with at least two dimensions have weight decay, except embeddings. Frozen parameters and empty
+    groups are left out.
     """
     groups: list[dict[str, Any]] = []
     for module in modules:

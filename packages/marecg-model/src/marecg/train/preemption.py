@@ -21,7 +21,11 @@ An earlier SIGINT is ignored, because launchers forward the first Ctrl-C, so tha
 
 @contextmanager
 def default_sigterm() -> Iterator[None]:
-    """Restore the default action of SIGTERM in a `with` block, because training processes handle SIGTERM."""
+    """Let SIGTERM end this process at once in a `with` block, while it waits for training processes.
+
+    The training processes also receive SIGTERM, and save their checkpoints themselves. An ignored SIGTERM
+    stays ignored.
+    """
     if threading.current_thread() is not threading.main_thread():
         yield
         return

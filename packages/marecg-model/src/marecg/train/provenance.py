@@ -27,6 +27,9 @@ def provenance(
 ) -> Provenance:
     """Return the provenance of a run's model.
 
+    `seconds` is the duration of training since it began or, if `resumed`, since it was resumed. `devices` is
+    the number and type of the devices, such as `2 × cuda`.
+
     Only collections in the catalogue are named, because the name of a folder may identify a patient. The
     records of other collections are only counted.
     """

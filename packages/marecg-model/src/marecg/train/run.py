@@ -92,6 +92,7 @@ def train(
         extend: Require a run in `out`, and allow `train.max_steps` or `train.max_epochs` to differ from it.
             After the newest checkpoint, the learning rate and the objectives' coefficients follow the
             schedule of the new length.
+        progress: Function that opens a progress display (`marecg.base.progress`).
         callbacks: Lightning callbacks to run after the built-in callbacks. Their state in a checkpoint may
             contain only tensors and plain values.
         loggers: `tensorboard`, `wandb` or `mlflow`, which write into the run folder, or Lightning loggers.

@@ -98,9 +98,12 @@ def load_start(weights: str | Path, ontology: Ontology) -> Start:
 def recipe_for(weights: str | Path, recipe: str | None = None, assignments: Iterable[str] = ()) -> Config:
     """Return a recipe for training from given weights, with the model settings of the weights.
 
+    If `recipe` is a TOML file, the model settings in the file are kept. If it is `FILE.py:NAME`, all its
+    model settings are kept.
+
     Args:
         weights: Weights, in any form accepted by `MarEcg.from_pretrained`.
-        recipe: Name of the recipe. If None, the recipe with which the weights were trained.
+        recipe: Name of the recipe, as for `by_name`. If None, the recipe with which the weights were trained.
         assignments: Changes of settings, as for `override`.
 
     Raises:

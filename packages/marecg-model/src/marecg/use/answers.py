@@ -71,8 +71,10 @@ class Answers(Settings):
     def read_labels(self, path: Path) -> pd.DataFrame:
         """Read a CSV of labels for `recalibrated`: a row per record and a column per concept.
 
-        A label is 0, 1 or empty (unknown). Raises `InputError` if the table is unusable, or has a concept
-        without a calibration.
+        The column `record`, `name`, `id`, `ecg_id` or `study_id`, or else the first column, has the names of
+        the records, which become the index. A label is 0, 1 or empty (unknown; NaN in the result).
+
+        Raises `InputError` if the table is unusable, or has a concept without a calibration.
         """
         table = labels_by_name(path)
         if unknown := [name for name in table if name not in self.of]:

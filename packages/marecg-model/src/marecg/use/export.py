@@ -4,8 +4,8 @@ The file of an encoder takes windows that are as long as the encoder's context, 
 `marecg.embed` returns for each window. Resampling, cutting windows and averaging over windows are not part of
 the file.
 
-The file of a classifier takes whole records of any length, and returns what `EcgClassifier` returns. Only
-resampling is not part of the file.
+The file of a classifier takes whole records of any length. It returns the logits, the probabilities and the
+called (assigned) classes of `EcgClassifier`. Only resampling is not part of the file.
 
 Shapes: B records, C leads, L samples.
 """

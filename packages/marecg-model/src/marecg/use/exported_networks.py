@@ -70,7 +70,7 @@ class ExportedEncoder(nn.Module):
         return max(float((a - b).abs().max()) for a, b in zip(expected, results, strict=True))
 
     def about(self) -> dict[str, str]:
-        """Return metadata to add to the encoder's metadata. An encoder's file needs none."""
+        """Return metadata of the file beyond the description of the encoder. It is empty for an encoder."""
         return {}
 
     def example(self) -> tuple[Inputs, tuple[dict[int, Any], ...]]:
@@ -91,7 +91,8 @@ class ExportedEncoder(nn.Module):
 class ExportedClassifier(ExportedEncoder):
     """Classifier of whole records of any length.
 
-    Raises `UsageError` if the classifier's readout isn't `wide`.
+    Its buffers are the parameters of each class's calibration, and the thresholds of the classes. Raises
+    `UsageError` if the classifier's readout isn't `wide`.
     """
 
     outputs = ("logit", "probability", "called")

@@ -35,8 +35,9 @@ class EcgEmbedder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
     """Transform ECGs to vectors with a frozen encoder. `fit` learns nothing.
 
     Args:
-        model: a `MarEcg`, a run, a model folder, or the id (owner/name) of a model on the Hugging Face hub.
-            A model given by name is loaded when it is needed, and clones and pickles hold only the name.
+        model: a `MarEcg`, a run, a model folder, the name of an installed model, or the id (owner/name) of a
+            model on the Hugging Face hub. A model given by name is loaded when it is needed, and clones and
+            pickles hold only the name.
         fs: sampling rate of the records in Hz, required by `fit`.
         leads: names of the records' K leads, in their order.
         batch_size: windows per forward pass.
