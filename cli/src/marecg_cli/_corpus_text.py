@@ -32,7 +32,7 @@ def print_accounts(
     Args:
         total: counts for all sources together.
         sources: counts for each source.
-        rates: native sampling rates in Hz of each source.
+        rates: native sampling rates of each source in Hz, or `None` to omit the column.
     """
     reasons = list(total.quarantined)
     rows = {}
@@ -53,13 +53,20 @@ def print_comparison(compared: "Sequence[Compared]") -> None:
 
 
 def tell_quarantined(records: "Sequence[Quarantined]", report: object) -> None:
-    """Print the first records that were left out of a corpus (quarantined). `report` lists all of them."""
+    """Print the first records that were left out of a corpus (quarantined), and the number of others.
+
+    `report` is the path of the file that lists all of them.
+    """
     lines = [f"{record.root}/{record.path}: {record.reason}: {record.message}" for record in records]
     say_first("quarantined", lines, f"in {report}")
 
 
 def tell_codes(account: "CodeAccount | None", report: object) -> None:
-    """Print the first records without codes, unknown record ids and unrouted codes. `report` lists all."""
+    """Print the first mismatches between a corpus and its code table. Without a code table, print nothing.
+
+    Mismatches are records without a row in the table, ids in the table without a record, and codes that reach
+    no concept. `report` is the path of the file that lists all of them.
+    """
     if account is None:
         return
     unmatched, rowless = account.ids_without_record, account.records_without_row

@@ -93,7 +93,15 @@ def problem(text: str) -> None:
 def say_first(
     what: str, lines: Collection[str], rest: str, say: Callable[[str], None] = message, count: int = 20
 ) -> None:
-    """Print the first `count` lines with the prefix `what`, then the number of other lines and `rest`."""
+    """Print the first `count` lines with the prefix `what`, then the number of other lines, if any.
+
+    Args:
+        what: prefix of every line.
+        lines: the lines.
+        rest: text after the number of other lines, such as "in report.json".
+        say: function that prints a line.
+        count: maximum number of lines to print.
+    """
     for line in islice(lines, count):
         say(f"{what}: {line}")
     if len(lines) > count:
@@ -134,7 +142,11 @@ def _silence_libraries() -> None:
 
 
 def run(commands: Callable[[Sequence[str]], TyperGroup], argv: Sequence[str]) -> NoReturn:
-    """Run a command line on arguments. An error or a signal is printed as a single line."""
+    """Run a command line on arguments, and exit.
+
+    `commands` returns the Click group for the arguments. Errors that the user can fix, and signals, are
+    printed as a single line. Any other exception is a bug and is raised.
+    """
     os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")  # searching all packages for plugins is slow
     _silence_libraries()
     for name in LOGGERS:

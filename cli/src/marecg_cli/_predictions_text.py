@@ -1,4 +1,7 @@
-"""Print predictions, counts of embedded records, and records that can't be read."""
+"""Print predictions, counts of embedded records, and records that can't be read.
+
+The argument `form` is the output format: `text` or `json`.
+"""
 
 from collections.abc import Mapping
 from dataclasses import asdict
@@ -125,7 +128,10 @@ def print_calls(classifier: Any, probabilities: Any, form: str) -> None:
 
 
 def tell_embedded(out: str, done: dict[str, Any], form: str, verb: str = "embedded") -> None:
-    """Print the number of records in `out`. If `done` lists records that failed, exit with code 1."""
+    """Print the number of records in `out`. If `done` lists records that failed, exit with code 1.
+
+    `verb` is what was done with the records. Failed records are printed as "not `verb`".
+    """
     tell_problems(f"not {verb}", done["failed"], done["doubtful"])
     if form == "json":
         result_json({"out": out, **done, "unavailable": sorted(done["unavailable"])})

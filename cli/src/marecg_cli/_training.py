@@ -160,7 +160,7 @@ def recipes(
 def flat(values: Values, prefix: str = "") -> Iterator[tuple[str, Any]]:
     """Yield all values of a nested recipe with dotted keys, such as `train.lr`.
 
-    An objective that the recipe doesn't use is a single value, `None`.
+    An objective that the recipe doesn't use is a single value, `None`. `prefix` is put before the keys.
     """
     for name, value in values.items():
         if isinstance(value, dict):
@@ -170,7 +170,7 @@ def flat(values: Values, prefix: str = "") -> Iterator[tuple[str, Any]]:
 
 
 def changes(values: Values, base: Values) -> dict[str, Any]:
-    """Return the values of a recipe that differ from a base recipe, by dotted key. Names are left out."""
+    """Return the values of a recipe, except its name, that differ from a base recipe, by dotted key."""
     base_by_key = dict(flat(base))
     return {
         key: value
@@ -180,7 +180,7 @@ def changes(values: Values, base: Values) -> dict[str, Any]:
 
 
 def print_recipes(recipes: Mapping[str, Values], summaries: Mapping[str, str]) -> None:
-    """Print all recipes with their differences from the first recipe."""
+    """Print all recipes with their summaries (by name) and their differences from the first recipe."""
     from rich.markup import escape
     from rich.table import Table
 

@@ -39,7 +39,7 @@ class UsageError(EcgError):
 
 
 class ConfigError(UsageError):
-    """A recipe file or the option `--set` of a training run has an unknown setting or an invalid value."""
+    """A recipe file or the option `--set` has an unknown setting or an invalid value."""
 
 
 class UnknownSettingError(ConfigError):

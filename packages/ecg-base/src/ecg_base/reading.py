@@ -31,7 +31,7 @@ def refuse_pipe(
         path: path to read.
         remedy: what the error advises the user to do.
         error: class of the error to raise.
-        most: largest allowed size in bytes.
+        most: largest allowed size in bytes, or `None` for any size.
 
     Raises:
         InputError: the path is a pipe, a device, a folder or a broken link, or the file is too large.
@@ -60,7 +60,7 @@ def read_bounded(
         path: file to read.
         remedy: what the error advises the user to do.
         error: class of the error to raise.
-        most: largest allowed size in bytes.
+        most: largest allowed size in bytes, by default 64 MB.
 
     Raises:
         InputError: the file is missing, isn't a regular file, is too large, or can't be read.

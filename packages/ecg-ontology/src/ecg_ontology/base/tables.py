@@ -49,7 +49,7 @@ def lines(path: Path, *, strict: bool = False, quoted: bool = True) -> Iterator[
 
     Args:
         path: a delimited text file or a workbook.
-        strict: raise an error for a cell with a stray quote.
+        strict: raise `InputError` for a cell with a stray quote.
         quoted: whether quotes enclose cells. If False, quotes in a tab-separated file are ordinary
             characters, as in OMOP's tables.
     """

@@ -1,7 +1,8 @@
 """Check a draft, the unchecked content of an ontology's files, by the rules of a catalogue.
 
-The catalogue has chapters of related rules. The id of a rule never gets another meaning. The letter of the id
-is the severity. The first digit is the chapter: 0 structure, 1 text variants, 2 enumeration, 3 routing.
+The catalogue has chapters of related rules. A rule has an id such as CCG-E012, which never gets another
+meaning. E, W or I is the severity (error, warning, information). The first digit is the chapter: 0 structure,
+1 text variants, 2 enumeration, 3 routing.
 """
 
 from ecg_base import refuse_unknown

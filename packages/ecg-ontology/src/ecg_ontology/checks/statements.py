@@ -1,6 +1,6 @@
-"""Rules of OWL and SKOS statements for which a draft has no field, such as ``owl:sameAs``.
+"""Rules of the OWL and SKOS statements in `Draft.statements`, such as ``owl:sameAs``.
 
-Such statements are preserved, and they must not contradict the graph.
+These statements fit no other field of a draft. They are preserved, and they must not contradict the graph.
 """
 
 from collections import defaultdict

@@ -102,7 +102,8 @@ class CodeMapping:
 class MachineStatements(CodeMapping):
     """Packaged mapping from statements of electrocardiographs to SNOMED CT codes.
 
-    Possible findings are not mapped, only certain and probable findings.
+    A few findings have no SNOMED CT code and get a code of PTB-XL, such as ``scp:LMI``. Possible findings are
+    not mapped, only certain and probable findings.
     """
 
     def __init__(self) -> None:

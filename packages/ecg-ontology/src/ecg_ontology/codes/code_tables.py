@@ -59,14 +59,15 @@ def read_code_table(
 
     Args:
         path: a `.csv` or `.tsv` (separated by comma, semicolon or tab), a `.xlsx`, or a `.parquet`.
-        id_column: column of record ids.
+        id_column: column of record ids, by default `id`.
         code_column: column with a code per row, or in Parquet a list of codes. The default is `code` or
             `codes`.
         patient_column: column of patient ids, or "" if the table has no patients.
         vocabulary: `snomed`, `icd10`, `omop` (concept ids) or `scp`.
-        mapping: mapping from the codes or texts in the table to SNOMED CT, as a `.csv` with the columns
-            `code` and `snomed`, or a `.sssom.tsv`.
-        concepts: file of OMOP's CONCEPT table, which translates the concept ids of `omop` to codes.
+        mapping: mapping from the codes or texts in the table to SNOMED CT, see `CodeMapping.read`. `None`
+            keeps the codes.
+        concepts: file of OMOP's CONCEPT table, which translates the concept ids of `omop` to codes. `None`
+            keeps the concept ids.
 
     Raises:
         InputError: a file can't be read, a row has no record id, or a record has two patients.

@@ -41,7 +41,8 @@ def read_corpus(path: str | Path, sources: Sequence[str] = ()) -> CorpusCodes:
 
     Args:
         path: a ``.parquet`` table with the list of codes of each record in the column ``codes``, a ``.csv``
-            of codes and counts, or PTB-XL's ``ptbxl_database.csv``. PTB-XL's statements become ``scp:…``.
+            with a row per code (column ``code``) and columns of counts, or PTB-XL's ``ptbxl_database.csv``.
+            PTB-XL's statements become ``scp:…``.
         sources: columns of the ``.csv`` to add up. By default the columns of the paper's corpus (Ningbo,
             Georgia, PTB) if the table has them, and ``count`` or ``total`` otherwise.
 
@@ -49,8 +50,9 @@ def read_corpus(path: str | Path, sources: Sequence[str] = ()) -> CorpusCodes:
         The number of records of each code, and the codes of each record if the table contains them.
 
     Raises:
-        InputError: the path doesn't exist, can't be read, or contains no codes.
-        UsageError: the table lacks a column.
+        InputError: the path doesn't exist or can't be read, or the table has no column of codes or no record
+            with a code.
+        UsageError: the table lacks a column of counts.
 
     Example:
         >>> import ecg_ontology, tempfile

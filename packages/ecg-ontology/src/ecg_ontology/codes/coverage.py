@@ -31,7 +31,7 @@ class RecordUse(FrozenModel):
         without_leaf: number of records whose codes reach no leaf.
         normal_primary: number of records with a pathology whose primary concept is nevertheless a finding of
             a healthy heart (normal sinus rhythm).
-        codes_per_record: number of records that have 1, 2, … codes (paper, Table pretrain-code-histogram).
+        codes_per_record: number of records with 0, 1, 2, … codes (paper, Table pretrain-code-histogram).
     """
 
     records: int

@@ -54,7 +54,15 @@ class ChangedCode(FrozenModel):
 
 
 class ChangedRecords(FrozenModel):
-    """Number of records in a corpus with changed targets, and the size of the changes in total variation."""
+    """Number of records in a corpus with changed targets, and the size of the changes in total variation.
+
+    Attributes:
+        records: number of all records.
+        changed: number of records with a changed soft target.
+        primary_changed: number of records with another primary concept c*.
+        mean_total_variation, max_total_variation: mean and maximum over all records of the total variation
+            between the old and the new soft target.
+    """
 
     records: int
     changed: int
@@ -70,7 +78,7 @@ class Difference(FrozenModel):
         enumeration: lines for concepts and edges that were removed (``-``) or added (``+``).
         routes: codes that reach other concepts than before.
         moved: pairs of concepts with a changed distance, pairs of leaves first.
-        rows: concepts with a changed row of D, and therefore a changed soft target.
+        rows: concepts in pairs of `moved`. Soft targets that are centred on such a concept change.
         codes: codes with a change in y, c* or the soft target.
         yields: concepts that yield to other leaves (`Concept.yields`) in only one of the two ontologies.
         texts: concepts in both ontologies with a changed label, text variant, translation, synonym,
@@ -94,7 +102,10 @@ class Difference(FrozenModel):
 
     @property
     def empty(self) -> bool:
-        """Whether the change has no effect on training: equal concepts, edges, routes, targets and texts."""
+        """Whether concepts, edges, routes, targets and texts are equal.
+
+        Crosswalks and official labels may differ.
+        """
         by_record = self.records is not None and (self.records.changed or self.records.primary_changed)
         changes = (self.enumeration, self.routes, self.codes, self.yields, self.texts, by_record)
         return not any(changes)

@@ -234,8 +234,8 @@ def _index(onto: Ontology) -> LabelIndex[_Text]:
 def read_new_codes(path: str | Path, onto: Ontology) -> tuple[NewCode, ...]:
     """Return the codes of a table, with their labels, that have no row in the routing tables of `onto`.
 
-    Raises `InputError` if the table can't be read or lacks a column, or if a code is malformed or has two
-    labels.
+    Raises `InputError` if the table can't be read or lacks the column ``code`` or ``label``, or if a code is
+    malformed or has two labels.
     """
     routed = {row.code for row in onto.draft.mappings}
     new: dict[str, NewCode] = {}

@@ -32,7 +32,7 @@ def read_decisions(sheet: str | Path, draft: Draft) -> tuple[Decision, ...]:
     """Read the decisions of a review sheet.
 
     Args:
-        sheet: sheet written by `ecgonto review --out`, with decisions.
+        sheet: sheet written by `ecgonto review --out` or `ecgonto match`, with decisions.
         draft: content of the ontology's files, from which the sheet was made.
 
     Raises:

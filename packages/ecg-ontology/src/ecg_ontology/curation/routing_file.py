@@ -66,7 +66,8 @@ class Decision(FrozenModel):
 class RoutingFile:
     """File of the routing table `table` in the folder `sources`. The file may not exist yet.
 
-    `draft` is the content of the folder. Raises `InputError` if the name of the table is invalid.
+    `draft` is the content of the folder. Raises `InputError` if the name of the table is invalid, or is
+    ``paper``, a table that can't be edited.
     """
 
     def __init__(self, sources: Path, table: str, draft: Draft) -> None:

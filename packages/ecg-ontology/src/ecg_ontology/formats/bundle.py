@@ -60,7 +60,7 @@ def bundle_text(draft: Draft) -> str:
 
 
 def bundle_sha256(draft: Draft) -> str:
-    """Return the SHA-256 of the content of a draft's bundle, including labels, texts, flags and routing."""
+    """Return the SHA-256 of the content of a draft's bundle, including labels, texts and routing."""
     return _sha256(_content(draft).encode())
 
 

@@ -29,7 +29,8 @@ def draft_from_networkx(
 
     Nodes become concepts. They may have these attributes:
 
-    - ``label`` and ``abbr``: by default the node as text.
+    - ``abbr``: by default the node as text.
+    - ``label``: by default the abbreviation.
     - ``index``: by default roots first, then the order of the nodes.
     - ``iri``: by default ``<iri>#<abbr>``.
     - ``variants`` and ``synonyms``: lists of strings.
@@ -48,7 +49,7 @@ def draft_from_networkx(
         licence: IRI of the licence.
 
     Raises:
-        UsageError: an attribute of a node or an edge is invalid.
+        UsageError: `iri`, `version`, or an attribute of a node or an edge is invalid.
     """
     if not re.match(r"[A-Za-z][\w+.-]*:\S+$", iri):
         raise UsageError(

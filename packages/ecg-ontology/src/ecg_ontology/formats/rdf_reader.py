@@ -1,7 +1,7 @@
 """Read RDF files as drafts, the unchecked content of ontologies.
 
-Statements that have no field in a draft are preserved. A misstatement is an invalid statement in a file. The
-draft contains all misstatements, so that the checks can report them.
+Statements that fit no other field are preserved in `Draft.statements`. A misstatement is an invalid statement
+in a file. The draft contains all misstatements, so that the checks can report them.
 """
 
 import logging

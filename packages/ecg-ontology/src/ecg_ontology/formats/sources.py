@@ -34,7 +34,8 @@ _UNREAD = re.compile(rf"(?i)routing|.*sssom|(?!.*(?-i:{_ENDINGS})$)[^.].*({_ENDI
 def read_source(source: Path) -> Draft:
     """Read a folder of sources, a file of a graph (without routing), or a bundle.
 
-    A folder must contain one graph (``.ttl``, ``.owl``, ``.rdf`` or ``.nt``). It may also contain:
+    A folder must contain one file with the graph (``.ttl``, ``.owl``, ``.rdf`` or ``.nt``). It may also
+    contain:
 
     - ``routing.sssom.tsv``: the base table, which assigns codes to concepts.
     - ``routing.paper.sssom.tsv``, ``routing.curated.sssom.tsv``: rows that replace rows of the base table if
@@ -43,6 +44,7 @@ def read_source(source: Path) -> Draft:
     - ``crosswalk.<name>.sssom.tsv``: codes that are exported, but never used for training targets.
     - ``challenge.tsv``: the official codes and labels of the CinC Challenges.
     - ``enumeration.lock``: the numbered concepts, edges and codes of the released version.
+    - ``errata.ttl``, ``shapes.ttl``: contradictions in the paper, and SHACL shapes.
     - ``extends.txt``: path of a folder that this folder extends. If this folder has rows for a code, the
       other folder's rows for the code are ignored.
 

@@ -93,7 +93,10 @@ def read_sssom(
 
 
 def read_head(path: Path, text: str | None = None) -> TableHead:
-    """Read the metadata above the rows of a table. Raises `SourceError` if it is unreadable."""
+    """Read the metadata above the rows of a table. Raises `SourceError` if it is unreadable.
+
+    If `text` is given, it is read instead of the file.
+    """
     head, body = metadata_and_table(read_text(path) if text is None else text)
     prefixes = curie_map(head)
     entries = (line.removeprefix("#").partition(":") for line in head if line[1:2].strip())
@@ -119,8 +122,8 @@ def with_version(text: str, version: str) -> str:
 def code_pairs(path: Path) -> list[tuple[str, str]]:
     """Return the rows of a mapping to SNOMED CT as pairs (code, SNOMED CT identifier).
 
-    Rows with a narrower identifier are skipped, because it would say more than the code. Negated rows are
-    skipped as well.
+    Rows are skipped unless the identifier is equivalent to the code or broader, because a narrower identifier
+    would say more than the code. Negated rows are skipped as well.
     """
     head, rows = _table(path, read_text(path))
     prefixes = {**BUILT_IN, **curie_map(head)}
@@ -195,7 +198,11 @@ def curie_map(lines: Iterable[str]) -> dict[str, str]:
 
 
 def short_names(iris: Iterable[str]) -> dict[str, str]:
-    """Return the prefixes that need no declaration: the last part of each ontology's IRI."""
+    """Return the namespaces of concepts by the prefixes that need no declaration.
+
+    Such a prefix is the last part of the ontology's IRI. `iris` are the IRIs of the concepts,
+    ``<ontology>#<abbr>``.
+    """
     bases = {iri[: iri.rindex("#") + 1] for iri in iris if "#" in iri}
     return {base.rstrip("#").rpartition("/")[2]: base for base in bases}
 

@@ -1,7 +1,7 @@
 """Write the canonical Turtle text of an ontology, a statement per line in a fixed order for readable diffs.
 
-A draft is the unchecked content of an ontology's files. Reading the text gives an equal draft, and writing
-this draft gives the same bytes.
+A draft is the unchecked content of an ontology's files. The text contains the graph of a draft, without
+routing. Reading the text and writing the result gives the same bytes.
 """
 
 import re
@@ -63,8 +63,8 @@ _SCHEMA: tuple[tuple[str, tuple[str, ...], str], ...] = (
 def turtle_text(draft: Draft) -> str:
     """Return the graph of a draft as canonical Turtle, without routing.
 
-    Foreign statements have no field in a draft and are preserved as they are. They follow the other
-    statements about the same subject. Foreign statements about foreign subjects come last.
+    Foreign statements (`Draft.statements`) fit no other field and are preserved as they are. They follow the
+    other statements about the same subject. Foreign statements about foreign subjects come last.
     """
     prefixes = _prefixes(draft.header)
     foreign: dict[str, list[Pair]] = {}

@@ -50,7 +50,10 @@ class Kind(StrEnum):
 
     @property
     def readings(self) -> tuple[str, str]:
-        """Role of an edge's target for its source, and of the source for the target: ("family", "member")."""
+        """Role of an edge's target for its source, and of the source for the target.
+
+        For example, ("family", "member") for the kind `family`.
+        """
         return _READINGS[self]
 
 

@@ -40,7 +40,10 @@ class OntologyHeader(FrozenModel):
 
 
 class DraftConcept(FrozenModel):
-    """Concept as stated in its source. `None` and "" mean that the source has no value."""
+    """Concept as stated in its source. `None` and "" mean that the source has no value.
+
+    The attributes are explained in `Concept`, except `tier` (root or leaf) and `place` (file and line).
+    """
 
     iri: str
     index: int | None = None
@@ -71,7 +74,13 @@ MISSTATED_INDEX = "has the ccg:index"
 
 
 class Misstatement(FrozenModel):
-    """Invalid statement in a source, such as two labels in the same language or a truth value "yes"."""
+    """Invalid statement in a source, such as two labels in the same language or a truth value "yes".
+
+    Attributes:
+        subject: IRI of the concept or the ontology that the statement is about.
+        problem: what is wrong.
+        place: file and line of the statement, or "".
+    """
 
     subject: str
     problem: str
@@ -79,7 +88,13 @@ class Misstatement(FrozenModel):
 
 
 class DraftRelation(FrozenModel):
-    """Edge as the statement ``subject kind object``. Symmetric kinds are stated in both directions."""
+    """Edge as the statement ``subject kind object``. Symmetric kinds are stated in both directions.
+
+    Attributes:
+        kind: kind of the edge.
+        subject, object: IRIs of the two concepts.
+        place: file and line of the statement, or "".
+    """
 
     kind: Kind
     subject: str
@@ -92,6 +107,7 @@ class RoutingRow(FrozenModel):
 
     Attributes:
         code: SNOMED CT identifier, or ``vocabulary:code``.
+        label: label of the code.
         predicate: SKOS relation from the code to the node, as a CURIE.
         node: IRI of the node, or `None` if no node can represent the code.
         regime: type of the code's routing, see `Regime`.
@@ -155,6 +171,7 @@ class Lock(FrozenModel):
         routing: SHA-256 of the lines of `yields` and `routes`. "" in bundles and in locks of an earlier
             format.
         routes: a line per row of the routing tables. () in bundles.
+        place: name of the lock file, or "".
     """
 
     version: str

@@ -1,8 +1,9 @@
 """Enumerate a graph: the lines that a checkpoint depends on, their differences, and the lock file.
 
 The enumeration has a line ``node <index> <tier> <abbr> <iri>`` per concept, in the order of the indices. A
-sorted line ``edge <kind> <source> <target>`` per edge follows. Fields are separated by tabs. Labels, text
-variants and routing are excluded, so a model stays valid if they are corrected.
+sorted line ``edge <kind> <source> <target>`` per edge follows, with the indices of its concepts. Fields are
+separated by tabs. Labels, text variants and routing are excluded, so a model stays valid if they are
+corrected.
 
 A draft is the unchecked content of an ontology's files. Invalid concepts of a draft are skipped, so the
 checks can enumerate a faulty draft.
