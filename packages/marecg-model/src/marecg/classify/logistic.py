@@ -64,7 +64,10 @@ def class_weights(y_MK: NDArray[np.floating], train_MK: NDArray[np.floating], ba
 
 
 def expected_shifts(y_MK: NDArray[np.floating], balanced: bool) -> Floats:
-    """Return the shift [K] of each class's logits that undoes `balanced` weights; 0 without such weights."""
+    """Return numbers to add to the logits of the classes, [K], to undo the effect of `balanced` weights.
+
+    They are 0 if `balanced` is False. `y_MK` are the labels of the training records.
+    """
     positives_K, count_K = np.nansum(y_MK, axis=0), np.isfinite(y_MK).sum(axis=0)
     both_K = (positives_K > 0) & (positives_K < count_K)
     odds_K = positives_K / (count_K - positives_K).clip(1)

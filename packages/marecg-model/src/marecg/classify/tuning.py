@@ -1,9 +1,9 @@
 """Fit a linear head on the readouts of a frozen encoder, then train head and encoder together.
 
 Fine-tuning starts from the best head on the frozen encoder (Kumar et al. 2022, "Fine-Tuning can Distort
-Pretrained Features"). So the result is never worse on validation than this head. The pool is the layer of the
-encoder that averages its patch vectors. A readout is a vector per record, made from the patch vectors
-(`marecg.model.readout`).
+Pretrained Features"). A trained network replaces this head only if its loss on validation is lower. The pool
+is the layer of the encoder that averages its patch vectors. A readout is a vector per record, made from the
+patch vectors (`marecg.model.readout`).
 
 Shapes: B windows, M records, K classes, C leads, L samples, W readout.
 """
@@ -174,7 +174,7 @@ def tune(
     """Fit a head, train the layers `how.layers`, and keep the best step.
 
     In each step, one of the windows that `predict_proba` would average (`tta_windows`) is drawn for each
-    record. The window is augmented with `rhythm_safe`, which keeps every beat in its place.
+    record of the batch. The window is augmented with `rhythm_safe`, which keeps every beat in its place.
 
     Args:
         how: settings of the training.

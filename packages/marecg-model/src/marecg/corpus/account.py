@@ -31,7 +31,15 @@ class Account(Frozen):
 
 
 class Quarantined(Frozen):
-    """Record that was left out of the corpus, with the reason."""
+    """Record that was left out of the corpus, with the reason.
+
+    Attributes:
+        source: Collection of the record.
+        root: Name of the source folder.
+        path: Path of the record in the source folder.
+        reason: Reason as a keyword, by which records are counted.
+        message: Description of the problem.
+    """
 
     source: str
     root: str
@@ -41,7 +49,14 @@ class Quarantined(Frozen):
 
 
 class Unreached(Frozen):
-    """Code that maps to no concept, with the reason (its routing status) and its number of records."""
+    """Code or statement that leads to no concept, with the reason and its number of records.
+
+    Attributes:
+        code: Code of a table, or statement of an electrocardiograph.
+        status: Routing status of the code, or of the statement's first code. `unmapped` for a statement
+            without codes.
+        records: Number of records.
+    """
 
     code: str
     status: str
@@ -49,13 +64,14 @@ class Unreached(Frozen):
 
 
 class CodeAccount(Frozen):
-    """Result of matching records with a table of codes (`codes.with_codes`).
+    """Result of using a table of codes (`codes.with_codes`), or a mapping from statements to codes.
 
     Attributes:
-        records_with_codes: Number of records that get a code from the table.
-        records_without_row: Records that have no row in the table.
-        ids_without_record: Record ids in the table that match no record.
-        reaching_nothing: Codes or statements of matched records that lead to no concept.
+        records_with_codes: Number of records that get a code from the table. With a mapping
+            (`codes.of_statements`), number of kept records that have a code from any origin.
+        records_without_row: Records that have no row in the table, or no statement in the mapping.
+        ids_without_record: Record ids in the table that match no record. Empty with a mapping.
+        reaching_nothing: Codes of matched records, or statements, that lead to no concept.
     """
 
     records_with_codes: Count
@@ -71,10 +87,10 @@ class PreparationReport(Account):
         sources: Account of each collection.
         duplicates: Groups of record names with bit-identical signals.
         records: Quarantined records.
-        codes: Result of matching a code table. None without a table.
+        codes: Result of using a code table or a mapping. None without both.
         mended: Numbers of kept records with repaired leads, by repair: short gaps were bridged, leads were
-            computed from other leads, or leads were hidden.
-        noted: Numbers of kept records with other notes, by kind of note.
+            computed from other leads, or leads were hidden. None if no lead was repaired.
+        noted: Numbers of kept records with other notes, by kind of note. None without such notes.
     """
 
     sources: dict[str, Account]
@@ -109,7 +125,7 @@ def report(
         kept: Collection of each kept record.
         quarantined: Quarantined records.
         hashes: Signal hash of each kept record, by the name of the record.
-        codes: Result of matching a code table.
+        codes: Result of using a code table or a mapping.
         notes: Notes of each kept record.
     """
     noted = Counter(kind for lines in notes for kind in {note.kind for note in reported(lines)})

@@ -96,7 +96,8 @@ class Audit(Frozen):
 class Evaluated:
     """Evaluation records to compare with a corpus.
 
-    Entry k of each list, and row k of `prints_KF` (result of `fingerprints`), belong to record k.
+    Entry k of each list belongs to record k. `identities` are published names, and `hashes` are hashes of the
+    signals. `codes` has the codes of all records. Row k of `prints_KF` is the fingerprint of record k.
     """
 
     names: list[str]
@@ -113,7 +114,7 @@ def audit(folder: str | Path, against: Sequence[str | Path], progress: Progress 
     Args:
         folder: Prepared corpus.
         against: Evaluation sources, in any form accepted by `prepare`.
-        progress: Progress display.
+        progress: Function that opens a progress display: `shown` or `silent` of `marecg.base.progress`.
 
     Raises:
         CorpusError: If the folder isn't a corpus, or a source can't be listed or has no records.

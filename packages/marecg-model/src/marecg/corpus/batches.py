@@ -1,4 +1,4 @@
-"""Resumable stream of batches. The records of micro-batch k depend only on the seed, k and the rank.
+"""Resumable stream of batches. Within a run, a batch depends only on its number and the rank.
 
 The rank is the number of a process among the processes of a run.
 

@@ -106,7 +106,9 @@ def with_codes(
 
 
 def of_statements(rows: pa.Table, mapping: CodeMapping, ontology: Ontology) -> CodeAccount:
-    """Count the kept records whose statements a mapping covers, and the statements that lead to no concept.
+    """Count the kept records that have codes, after a mapping has added codes for their statements.
+
+    The result also lists the records without a mapped statement, and the statements that lead to no concept.
 
     Args:
         rows: Rows of `index.parquet`.

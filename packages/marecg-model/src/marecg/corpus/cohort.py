@@ -38,8 +38,8 @@ def cohort(corpus: Corpus, where: str | None = None) -> pa.Table:
     - `row`, the number of the record in the corpus.
     - `name`, the name of the record in `marecg embed`.
     - `identity`, the name under which the record was published, for example `ptbxl/00001`.
-    - The columns of the index. Its column `acquired` is called `date`. `leaves` has abbreviations of
-      concepts.
+    - The columns of the index that aren't in `LEFT_OUT`. Its column `acquired` is called `date`.
+    - `leaves`, the abbreviations of the record's leaf concepts.
     - `seconds`, the length of the recording.
     - A Boolean column for each concept, which is also true for its descendants, and `MI` for all infarctions.
     - The names in `INTERVALS`, such as `qrs`, measured on the signal, and `says`, the concepts that the

@@ -75,7 +75,7 @@ def get(
         out: Parent folder. The dataset's folder in it has the name of the dataset.
         base: Address of a mirror. The publisher's address if None.
         verify: Whether to check the checksums of existing files, and to download wrong files again.
-        progress: Progress display.
+        progress: Function that opens a progress display: `shown` or `silent` of `marecg.base.progress`.
 
     Returns:
         Folder of the dataset.

@@ -30,6 +30,9 @@ MEASURED_BY = 6
 def intervals(corpus: Corpus) -> pa.Table:
     """Return rate, P, PR, QRS, QT, QTc and axis (the columns `INTERVALS`) with a row per record.
 
+    The rate is in beats per minute, the axis in degrees, and the others in milliseconds. A value is null if
+    it can't be measured.
+
     The table is read from the corpus folder. If it isn't there, intervals are measured, and stored if the
     folder can be written.
     """

@@ -86,7 +86,7 @@ class Plan:
             config: Settings for preparing records.
             ontology: Ontology of the labels.
             layout: Layout (rate, leads, units) of the array files among the sources.
-            codes: Description of the code table, stored in `corpus.json`.
+            codes: Description of the code table or mapping, stored in `corpus.json`.
         """
         settings = {
             "format": index.FORMAT,

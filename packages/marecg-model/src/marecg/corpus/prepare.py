@@ -68,7 +68,7 @@ def prepare(
             of folders or files. Subfolders are searched.
         out: Corpus folder, either new or started by the same call. If it is an address, the complete corpus
             is uploaded there (`copies.upload`).
-        config: Settings for preparing records.
+        config: Settings for preparing records. The default settings if None.
         only: Names of collections to include, for example `georgia`. All collections if empty.
         jobs: Number of processes. −1 starts a process per core, if there is enough work.
         cluster: Address of a Dask scheduler whose workers do the work instead. The workers must see the
@@ -79,6 +79,7 @@ def prepare(
             statements in the files to codes, which are added to the codes in the files.
         ontology: Source of the ontology used to label records; see `ecg_ontology.load`.
         profile: Which of the ontology's mappings from codes to concepts is used; see `ecg_ontology.load`.
+        progress: Function that opens a progress display: `shown` or `silent` of `marecg.base.progress`.
 
     Returns:
         Numbers of kept and quarantined records, with reasons. `report.json` has the same content.
@@ -88,7 +89,8 @@ def prepare(
             something else, the cluster can't be reached, or a process was killed.
         SourceError: If the ontology can't be read.
         OutputError: If the output can't be written.
-        UsageError: If an array doesn't match the layout, or the layout doesn't have the twelve leads.
+        UsageError: If an array doesn't match the layout, the layout doesn't have the twelve leads, or `jobs`
+            is 0.
     """
     check_jobs(jobs)
     config = config or CorpusConfig()

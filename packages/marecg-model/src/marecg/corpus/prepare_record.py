@@ -30,7 +30,7 @@ class PreparedRecords:
     Attributes:
         rows: Index rows of kept records, without labels.
         signals_nCL: Windows (signals to store) of kept records, in µV.
-        quarantined: Source, root, path, reason and message of quarantined records.
+        quarantined: Fields of `account.Quarantined` for each quarantined record.
     """
 
     rows: list[dict[str, Any]]

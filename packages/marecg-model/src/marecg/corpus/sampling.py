@@ -27,9 +27,11 @@ def draws(corpus: Corpus, sampling: SamplingConfig) -> NDArray[np.float64] | Non
 
     A record is drawn in proportion to its weight, the frequency of its rarest leaf concept to the power of
     −`balance`, but at most `MOST_OFTEN` times the median weight. A record without a leaf has the weight of
-    the most frequent leaf. The weights of each source in `shares` are scaled to its share.
+    the most frequent leaf. The weights of each source in `shares` are scaled to its share. All
+    other sources together get the rest: 1 minus the sum of `shares`.
 
-    Raises `ConfigError` if a source with a share isn't in the corpus, or if the shares don't add up to 1.
+    Raises `ConfigError` if a source with a share isn't in the corpus, or if the rest is negative, is 0
+    although there are other sources, or is positive although there are none.
     """
     if not sampling.balance and not sampling.shares:
         return None

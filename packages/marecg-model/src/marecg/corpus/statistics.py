@@ -1,7 +1,7 @@
 """Statistics of a corpus, as in the paper's tables tab:pretrain-corpus and tab:pretrain-code-histogram.
 
-`marecg prepare` prints the statistics. With `--select paper`, the command also compares each number with the
-paper. An account is the number of records found, kept and left out (`account.Account`).
+`marecg prepare` prints the statistics. With `--select paper`, the command also compares them with
+the paper's numbers. An account is the number of records found, kept and left out (`account.Account`).
 """
 
 import re
@@ -90,7 +90,7 @@ class Seconds(Summary):
 
     Attributes:
         window: Length of the window, the part of a recording that the corpus stores.
-        padded: Number of recordings that are shorter than the window.
+        padded: Number of windows that were padded because the recording ended before the window.
     """
 
     window: float
@@ -234,7 +234,7 @@ class Compared(Frozen):
 
 
 def reconcile(statistics: Statistics) -> tuple[Compared, ...]:
-    """Compare each number in the statistics of a corpus with the paper."""
+    """Compare the paper's numbers of records and codes with the statistics of a corpus."""
     sources = [_source(name, statistics.sources.get(name)) for name in COLLECTIONS]
     total = _row("records, total", sum(PAPER_RECORDS.values()), statistics.kept, "")
     per_record = statistics.codes_per_record

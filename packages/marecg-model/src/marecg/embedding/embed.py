@@ -127,8 +127,8 @@ def embed(
     A record that is longer than the encoder's context is read in windows, which are evenly spread over the
     record. Each window is read `ModelConfig.phases` times, shifted by a fraction of the patch stride each
     time. Record embeddings and the wide readout are means over all windows. A patch embedding is the mean
-    over the windows that contain the patch. The beat readout is the mean over all beats. If a record has no
-    beats, the mean over all patches is used instead.
+    over the windows that contain the patch. `beats` adds means over all beats or, if a record has no
+    beats, over all patches. For `full`, see `marecg.model.readout`.
 
     A shorter record is padded, and the padding is hidden from the encoder. Missing leads are hidden as well.
 

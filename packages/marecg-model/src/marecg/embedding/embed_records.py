@@ -93,6 +93,7 @@ def embed_records(
         jobs: Number of processes, which use the GPUs in turn. For the default, see `processes`.
         cluster: Address of a Dask scheduler whose workers compute the embeddings instead. The workers must
             see run, inputs and `out` under the same paths. None for local processes.
+        progress: Function that opens a progress display: `shown` or `silent` of `marecg.base.progress`.
 
     Raises:
         UsageError: If an option is invalid, an input is the output, or the folder contains something else.

@@ -129,7 +129,9 @@ class Embedded:
 def readable(
     records: Iterable[Unread], config: ModelConfig, done: Embedded
 ) -> Iterator[tuple[dict[str, Any], Recording]]:
-    """Read records one at a time. Yield the fields and the signal of each usable record.
+    """Read records one at a time. Yield the description and the signal of each usable record.
+
+    The description has values of `embedding_files.RECORD_FIELDS` by name, except the two hashes.
 
     Args:
         records: Records to read.
@@ -167,7 +169,7 @@ def embedded(
     readout: Readout = "wide",
     patches: bool,
 ) -> Iterator[tuple[dict[str, Any], WideEmbeddings]]:
-    """Read records and yield the fields and embeddings of each usable record.
+    """Read records. Yield the description (as `readable` does) and embeddings of each usable record.
 
     Args:
         model: Model.

@@ -20,7 +20,7 @@ def probe_many(
     out: Path | None = None,
     features_in: Path | None = None,
 ) -> Iterator[tuple[Path, Report | InputError]]:
-    """Probe every run on every task, and yield each report with the folder that it is in.
+    """Probe every run on every task. Yield each report with the folder whose subfolder `probe` contains it.
 
     Features and fits that don't depend on a run are computed once. With several tasks, an `InputError` of a
     task is yielded instead of raised.
@@ -30,9 +30,10 @@ def probe_many(
         tasks: tasks with the folders of their data.
         request: options of the probes.
         features: files with features of other models, by name.
-        out: folder of the reports; the run folders if None.
-        features_in: folder in which features are stored. With several runs, the default is the folder of the
-            first run.
+        out: folder of the reports, with a subfolder for each run if there are several. The run folders if
+            None.
+        features_in: folder in which features are stored. With several runs, the default is `features` in
+            the folder of the first run's reports.
     """
     homes = _homes(runs, out)
     shared = features_in or ((homes[0] or Path(runs[0])) / "features" if len(runs) > 1 else None)

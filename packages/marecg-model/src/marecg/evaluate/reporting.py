@@ -151,13 +151,13 @@ RANKED = 5000
 
 @dataclass(frozen=True)
 class Judged:
-    """Trials of all methods on a rotation of a task.
+    """Trials of all rows of the report on a rotation of a task.
 
     Attributes:
         task: the rotation, with the records that all methods can read.
-        widths: number of features of each method.
+        widths: number of features of each row, by the row's name.
         unreadable: reason of each unreadable record, by id.
-        trials: trials of each method.
+        trials: trials of each row, by the row's name.
         rank: effective rank of the encoder's record vectors (`rank_of`); None for a file of features.
     """
 

@@ -1,13 +1,14 @@
-"""Evaluate frozen encoders as methods: the tested encoder, and a random encoder of the same shape.
+"""Make a `Method` from a frozen encoder: the tested encoder, or a random encoder of the same shape.
 
 H are the encoder's vectors of patches, and h_rhythm is the pooled vector of a record. The longer readouts of
 H (wide, beat and full readout) are explained in `marecg.model.readout`.
 
 The prototypes p_c, a vector for each concept of the graph, score a task's classes without labelled records
-(zero-shot). A record's share of a concept is q_c = softmax_c(⟨W_sca h_rhythm, p_c⟩/τ) (eq. gscl-pred). The
-score of a class is the log of the sum of q over the concepts of the class (`Task.concepts`). A class may have
-no concepts. If the model has `concept_scores`, and the beat readout is computed, this score is averaged with
-the score of a ridge regression on the beat readout.
+(zero-shot). A record's share of a concept is q_c = softmax_c(⟨W_sca h_rhythm, p_c⟩/τ) (eq. gscl-pred), with
+the trained projection W_sca and the temperature τ of the model. The score of a class is the log of the sum of
+q over the concepts of the class (`Task.concepts`). A class may have no concepts. If the model has
+`concept_scores`, and the beat readout is computed, this score is averaged with the score of a ridge
+regression on the beat readout.
 
 Shapes: B recordings, M records, K classes, N concepts, D width, F features, W wide readout, V wide and beat
 readout, C leads, L samples.
@@ -85,7 +86,7 @@ The features of all rows are parts of the computed readout.
 
 
 def encoder(model: MarEcg, readout: Reading = "wide") -> Method:
-    """Return a frozen encoder as a method: eval mode, no mask, no gradient.
+    """Return a `Method` that computes features with a frozen encoder: eval mode, no mask, no gradient.
 
     All rows are computed in the same forward passes:
 
@@ -130,9 +131,9 @@ def concept_scores_of(model: MarEcg, readout: Reading) -> ConceptScores | None:
 
 
 def read_alike(model: MarEcg, readout: Reading, reader: Reader | None = None) -> tuple[Method, Method]:
-    """Return an encoder and its random control as methods, with the same readout.
+    """Return a `Method` for an encoder, and a `Method` for its random control, with the same readout.
 
-    If `reader` isn't None, it makes both methods, and `readout` is ignored.
+    If `reader` (`Protocol.reader`) isn't None, it makes both, and `readout` is ignored.
     """
     if reader is None:
         return encoder(model, readout), random_control(model, readout)
@@ -145,7 +146,7 @@ def _blank(model: MarEcg) -> MarEcg:
 
 
 def random_control(model: MarEcg, readout: Reading = "rhythm") -> Method:
-    """Return an untrained encoder of the model's shape as a method.
+    """Return a `Method` that computes features with an untrained encoder of the model's shape.
 
     Its rows are h_rhythm and `readout`. An untrained encoder has no concepts. So the readout `concepts` is
     replaced by the beat readout.
@@ -259,8 +260,9 @@ def zero_shot(
         onto: ontology of the model.
         readout: name of the readout in `x_MF`. With `beats` or `full`, the model's `concept_scores` are used
             if it has any. Otherwise, only the prototypes are used.
-        family: how to score a class whose leaves (findings of the graph) no training record had. If True,
-            the score is the share of the leaves' family. If False, it is the share of the leaves, as in the
+        family: how to score a class whose concepts are all in `by_family.judged_by_family`, which lists
+            leaves without training records. If True, q is summed over their families (a family is a root
+            concept with all concepts below it). If False, q is summed over the class's concepts, as in the
             row `encoder, beats + concepts`.
 
     Raises:

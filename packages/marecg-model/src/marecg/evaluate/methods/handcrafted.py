@@ -1,4 +1,6 @@
-"""Define the hand-crafted baseline: the values of `ecg_records.measurements.measured` as a method.
+"""Define the hand-crafted baseline: a `method.Method` whose features are measurements.
+
+The measurements of an ECG, such as intervals, come from `ecg_records.measurements.measured`.
 
 Shapes: B recordings, C leads, L samples, F values.
 """
@@ -13,7 +15,7 @@ from marecg.evaluate.methods.method import Method, Signals
 
 
 def handcrafted() -> Method:
-    """Return the baseline as a method. Its hash depends on `ecg_records.measurements.measured.VERSION`."""
+    """Return the baseline's `Method`. Its hash depends on `ecg_records.measurements.measured.VERSION`."""
     sha256 = hashlib.sha256(f"measured values, {measured.VERSION}".encode()).hexdigest()
     return Method("hand-crafted", sha256, _measured, apart=True)
 

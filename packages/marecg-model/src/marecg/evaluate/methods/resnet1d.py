@@ -37,7 +37,7 @@ SAMPLES = 10 * HZ
 
 
 def supervised(name: str, choose: Choose) -> Method:
-    """Return a method whose features are the signals, and whose classifier is a network.
+    """Return a `Method` whose features are the signals, and whose classifier is a network.
 
     Args:
         name: name of the network.

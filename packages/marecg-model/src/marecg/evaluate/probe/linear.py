@@ -85,7 +85,7 @@ class Fitted:
     """Fitted classifier, and the strength or epoch that was chosen on val.
 
     Attributes:
-        chosen: value chosen on val, such as C.
+        chosen: strength (a value of `STRENGTHS` or `ALPHAS`) or number of the epoch.
         val_auc: macro AUC on val with this value.
         untrained: numbers of the classes that couldn't be fitted, for example because train has no positives.
         logits: function from features [M, F] to logits [M, K]. If a `protocol.Learn` made the classifier, the
@@ -111,11 +111,12 @@ def _linear(scaler: StandardScaler, weight_FK: Floats, bias_K: Floats) -> Callab
 
 
 def choose_logistic(train: Part, val: Part, strengths: tuple[float, ...] = STRENGTHS) -> Fitted:
-    """Standardise on train, fit decreasing strengths, and keep the best macro AUC on validation.
+    """Standardise on train, fit with each strength in turn, and keep the best macro AUC on validation.
 
-    All classes use the same strength. If strengths are equally good, the strongest is kept. The search stops
-    `PATIENCE_STRENGTHS` strengths after the last improvement. Fits are coarse during the search. The fit at
-    the chosen strength is then repeated with a small tolerance.
+    A strength is a value of scikit-learn's C, so the smallest value regularises most. `strengths` are in
+    ascending order. All classes use the same strength. If strengths are equally good, the first is kept. The
+    search stops `PATIENCE_STRENGTHS` strengths after the last improvement. Fits are coarse during the search.
+    The fit at the chosen strength is then repeated with a small tolerance.
 
     With class-wise features, the best fit with them and the best fit without them are compared on validation.
 

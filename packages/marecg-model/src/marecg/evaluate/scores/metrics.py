@@ -1,8 +1,9 @@
 """Compute metrics of ranking and calibration, by class and by group of records.
 
-A rotation is one of several splits of the same records. If records were tested in rotations
-(`Predictions.rotation_M`), a metric is the mean over rotations. A seed is a random draw of training records:
-logits [S, M, K] are the predictions of the same test records by classifiers that were fitted on S draws.
+A rotation is one of several splits of the same records. `rotation_M` has the number of the rotation in which
+each test record was tested, from 0. With it, a metric is the mean over rotations. If it is None, there is a
+single rotation. A seed is a random draw of training records: logits [S, M, K] are the predictions of the same
+test records by classifiers that were fitted on S draws.
 
 Shapes: M records, K classes, S seeds, R resamples, V distinct logits, N bins or logits in falling order.
 """
@@ -69,7 +70,7 @@ def class_auc(y_MK: NDArray[np.uint8], logits_MK: Floats) -> Floats:
 
 
 def macro_auc(y_MK: NDArray[np.uint8], logits_MK: Floats, rotation_M: Rotations = None) -> float:
-    """Return the mean AUC over the classes with positives and negatives, or NaN if there are none."""
+    """Return the mean AUC over the classes with positives and negatives, or NaN if a rotation has none."""
     auc = []
     for rows in rotated(rotation_M):
         auc_K = class_auc(y_MK[rows], logits_MK[rows])[scorable(y_MK[rows])]
@@ -151,7 +152,7 @@ def resampled_macro_auc(
 def weighted_macro_auc(y_MK: NDArray[np.uint8], logits_SMK: Floats, weight_RM: Floats) -> Floats:
     """Return the macro AUC, averaged over seeds, for each of R sets of positive weights of the records: [R].
 
-    If tasks have the same records, the same weights resample all of them together.
+    To resample several tasks with the same records together, pass the same weights for each task.
     """
     classes = np.flatnonzero(scorable(y_MK))
     if not len(classes):
@@ -189,7 +190,10 @@ class Reliability(NamedTuple):
 
 
 def reliability(y_M: NDArray[np.floating], p_M: Floats, bins: int = BINS) -> Reliability:
-    """Sort records into bins by probability, and compute the mean probability and true share of each bin."""
+    """Sort records by probability into bins, and compute the mean probability and true share of each bin.
+
+    The bins have equal numbers of records, up to one record.
+    """
     parts = [part for part in np.array_split(np.argsort(p_M, kind="stable"), bins) if len(part)]
     means = [(p_M[part].mean(), y_M[part].mean()) for part in parts]
     predicted_N, observed_N = np.array(means).T
@@ -257,11 +261,15 @@ def group_figures(
     logits_SMK: Floats,
     rotation_M: Rotations = None,
 ) -> tuple[GroupFigure, ...]:
-    """Return the macro AUC of each group of records, over the classes with enough records in the group.
+    """Return the macro AUC of each group of records.
+
+    It is the mean over the classes with at least `MIN_POSITIVES` positives and as many negatives in the
+    group. A group without such a class is left out.
 
     Args:
         people: M values of each attribute, for example `age`, `sex` or `source`. The records of a group have
-            the same value. Records with the value None, and attributes with a single value, have no group.
+            the same value or, for `age` in years, are in the same band (`age_bands`). Records with the value
+            None, and attributes with a single value, have no group.
         y_MK: labels.
         logits_SMK: logits of each seed.
         rotation_M: rotation in which each record was tested.
