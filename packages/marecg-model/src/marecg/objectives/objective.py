@@ -119,7 +119,13 @@ class Objective(nn.Module, ABC):
         return self.losses(views)
 
     def after_step(self, model: MarEcg, step: int, total_steps: int) -> None:
-        """Update the objective's own state, such as a slow encoder, after an optimiser step."""
+        """Update the objective's own state, such as a slow encoder, after an optimiser step.
+
+        Args:
+            model: model in training.
+            step: number of optimiser steps so far, including this step.
+            total_steps: number of optimiser steps of the whole run.
+        """
 
     def encoders(self) -> Iterable[Encoder]:
         """Return the objective's own encoders, to be compiled if the setting `train.compile` is True."""
