@@ -61,7 +61,10 @@ FIGURES = ["macro_auc", "sd", "low", "high", "test_records", "task_sha256", "lea
 
 
 def tidy(lines: Iterable[dict[str, Any]]) -> pd.DataFrame:
-    """Build a frame of scores from dictionaries. Absent fields become missing values."""
+    """Build a frame of scores from dictionaries with columns as keys.
+
+    Absent fields become missing values, or "" in columns of text.
+    """
     scores = pd.DataFrame(list(lines), columns=list(KINDS))
     texts = [name for name, kind in KINDS.items() if kind == "str"]
     return scores.fillna(dict.fromkeys(texts, "")).astype(KINDS)
@@ -95,8 +98,9 @@ def measured(runs: Iterable[str | Path], protocol: str = "strict") -> pd.DataFra
 
 
 def of_reports(reports: Iterable[tuple[Path, Report]]) -> pd.DataFrame:
-    """Return the scores in several runs' reports. Equal rows are merged, and baselines are last.
+    """Return the scores in several runs' reports, given as pairs of run folder and report.
 
+    Rows that are equal in several runs are merged and come last, for example baselines; see `merged`.
     A run has the name of its folder or, if two folders have the same name, its path.
     """
     listed = list(reports)
@@ -169,7 +173,8 @@ def _percent(share: float | None) -> float | None:
 def merged(scores: pd.DataFrame) -> pd.DataFrame:
     """Merge rows that are equal in several runs, for example baselines.
 
-    Rows of an encoder or its prototypes belong to their run and are never merged.
+    Rows of a run's own encoder (`ENCODER_METHODS`) are never merged. A merged row has an empty `group`, and
+    comes after the other rows.
     """
     rows: list[pd.DataFrame] = []
     scores = scores.assign(h_rank=scores.groupby(ROW)["h_rank"].transform("min"))
@@ -193,10 +198,11 @@ def _alike(left: pd.DataFrame, right: pd.DataFrame) -> bool:
 
 
 def ranks(scores: pd.DataFrame) -> "pd.Series[int]":
-    """Mark the best (1) and second-best (2) score of a task and share among comparable scores.
+    """Return 1 for the best and 2 for the second-best of comparable scores, and a missing value otherwise.
 
-    Scores are comparable if they have the same source and, if measured, the same records. If all comparable
-    scores are equal, none is marked.
+    Scores are comparable if they have the same task, share of the training records and source (published or
+    measured) and, if measured, the same records, labels and split. If all comparable scores are equal, all
+    ranks are missing.
     """
     means = (
         scores["macro_auc"]
@@ -234,7 +240,7 @@ def title(task: str) -> str:
 
 
 def share(fraction: float) -> str:
-    """Format a share of the training records, for example as `1%`."""
+    """Format a share of the training records, for example as `1%`. The share 0 is `no labels`."""
     return f"{100 * fraction:g}%" if fraction else "no labels"
 
 

@@ -1,8 +1,11 @@
 """Print tables of published and measured scores.
 
-The best and second-best of comparable scores are marked. A dagger marks a score whose encoder was pretrained
-on validation or test records of the task. The vectors of a collapsed encoder differ in little more than one
-direction.
+The best and second-best of comparable scores (`marecg.evaluate.table.ranks`) are marked. A dagger marks a
+score whose encoder was pretrained on validation or test records of the task. The vectors of a collapsed
+encoder differ in little more than one direction.
+
+A Markdown or LaTeX table has a line per method, and a column per task and share of the training records. If
+`intervals` is True, it has a line per method and task, and the scores have 95 % intervals.
 """
 
 import json
@@ -83,8 +86,8 @@ class Grid:
     """Table as text.
 
     Attributes:
-        over: heading above each column. Adjacent columns may share a heading.
-        heads: head of each column.
+        over: upper part of each column's head: a task, or "".
+        heads: lower part of each column's head, for example a share of the training records.
         text_columns: number of left-aligned columns.
         groups: rows of cells. An output format may separate the groups of rows by a line.
     """
@@ -120,18 +123,24 @@ def latex(scores: pd.DataFrame, intervals: bool = False) -> str:
 
 
 def long_csv(scores: pd.DataFrame, intervals: bool = True) -> str:
-    """Return a CSV table with a row per score and all columns of the frame."""
+    """Return a CSV table with a row per score: all columns of the frame, and the rank (`ranks`).
+
+    `intervals` has no effect, because the ends of the intervals are always included.
+    """
     texts = scores.select_dtypes("object").map(guarded)
     return str(scores.assign(**texts, rank=ranks(scores)).to_csv(index=False, lineterminator="\n"))
 
 
 def long_json(scores: pd.DataFrame, intervals: bool = True) -> str:
-    """Return the scores as a JSON list of objects."""
+    """Return the result of `records` as JSON. `intervals` has no effect; their ends are always included."""
     return json.dumps(records(scores), indent=2, ensure_ascii=False, allow_nan=False)
 
 
 def records(scores: pd.DataFrame) -> list[dict[str, Any]]:
-    """Return a dictionary per score, with its rank."""
+    """Return a dictionary per score: all columns of the frame, and `rank`.
+
+    The rank is 1 for the best and 2 for the second-best of comparable scores (`ranks`), otherwise None.
+    """
     return as_dicts(scores.assign(rank=ranks(scores)))
 
 

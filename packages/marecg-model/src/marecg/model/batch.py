@@ -18,11 +18,13 @@ from marecg.settings import Settings, paper
 class SoftTargets(Settings):
     """Settings of soft targets (eq. gscl-target of the paper).
 
-    A soft target is a distribution over concepts, which is largest at the record's leaf concept.
+    A soft target is a distribution over concepts, which is largest at the record's leaf concepts.
 
     Attributes:
-        sigma: how far a target spreads on the concept graph from the record's leaf concept.
-        rule: rule that chooses the leaf around which the target is centred, if a record has several leaves.
+        sigma: how far a target spreads on the concept graph from the leaf around which it is centred.
+        rule: rule that chooses this leaf if a record has several leaves. `max-index` chooses the last leaf in
+            the ontology's order. `most-specific` chooses the leaf with the longest path to more general
+            leaves, and normal sinus rhythm only if there is no other leaf.
     """
 
     sigma: float = paper(1.0, "§subsec:tree-distance: σ", gt=0)
@@ -56,13 +58,14 @@ class Supervision(NamedTuple):
         return type(self)(*(value[rows_B] for value in self))
 
     def of_patches(self, patches: int) -> Self:
-        """Return the supervision of the first `patches` patches of each record."""
+        """Return the supervision with the phases of the first `patches` patches. All else is unchanged."""
         return self._replace(phase_BT=self.phase_BT[:, :patches])
 
     def later(self, start_B: Tensor, model: ModelConfig) -> Self:
         """Return the supervision of the context that begins at patch `start_B` of each record.
 
-        The context is the part of a record that the encoder reads.
+        The context is the part of a record that the encoder reads. Only phases and R-peaks change. R-peaks
+        before the context get the index −1.
         """
         patch_BT = start_B[:, None] + torch.arange(model.context_patches, device=start_B.device)
         shifted_BK = self.rpeaks_BK - start_B[:, None] * model.stride
@@ -73,7 +76,7 @@ class Supervision(NamedTuple):
 
     @property
     def known_B(self) -> Tensor:
-        """Mask of records with a readable rhythm."""
+        """Mask of records with a heart rate, which requires two R-peaks in the context."""
         return self.rate_B != Rate.NONE
 
 

@@ -67,8 +67,9 @@ class Score(Auc):
         tested: number of test records.
         leaks: whether the encoder was pretrained on validation or test records. None if unknown.
         concepts_sha256: hash of the model's concept scores. Empty if the method used only prototypes.
-        classes: figures by class, for the main method at its largest share of training records.
-        groups: figures by group of people, for the same method and share.
+        classes: figures by class. Empty except for the method that the probe is about, at its largest share
+            of the training records.
+        groups: figures by group of people. Empty except for the same method and share.
     """
 
     task: str

@@ -1,8 +1,8 @@
 """The model: a class with the paper's encoder, which encodes single windows or whole records.
 
 The encoder's output H has a vector per patch and lead. H̄ is its mean over leads, and h_rhythm is the
-embedding of a record. A readout is a longer vector of features per record, made of blocks
-(`marecg.model.readout`).
+embedding of a record. A readout is a vector of features per record: h_rhythm, or a longer vector that is made
+of several blocks (`marecg.model.readout`).
 
 Shapes: B batch, C leads, L samples, T patches, P samples per patch, D width, M bands of the modulation
 spectrum, W values of the wide readout, V values of any block, J patches of a beat, N concepts, K concept
@@ -58,7 +58,7 @@ class MarEcg(nn.Module, ModelHubMixin):
         ontology: concepts of the prototypes, in their order. The packaged ontology if None.
 
     Raises:
-        ConfigError: If `config.concepts` isn't the number of concepts in the ontology.
+        ConfigError: If `config.concepts` is neither None nor the number of concepts in the ontology.
 
     Example:
         >>> from marecg import recipes
@@ -275,7 +275,8 @@ class MarEcg(nn.Module, ModelHubMixin):
             rhythm_BD: h_rhythm of B records.
 
         Raises:
-            UsageError: If the model was trained without GSCL or without codes.
+            UsageError: If the model was trained without codes, or without the objective that trains the
+                prototypes (graph-smoothed contrastive learning, GSCL).
         """
         if not self.prototypes.any():
             raise UsageError(

@@ -22,7 +22,10 @@ TOGETHER = 1024
 
 
 class Rate(IntEnum):
-    """Heart-rate classes. A record with NONE has no readable rhythm, and doesn't count in the loss."""
+    """Heart-rate classes.
+
+    A record with NONE has fewer than two R-peaks in the encoder's context, and doesn't count in the loss.
+    """
 
     BRADY = 0
     NORMAL = 1

@@ -3,19 +3,21 @@
 The encoder's output H has a vector per patch and lead, and H̄ is its mean over leads. The rhythm readout is
 h_rhythm (eq. rhythm-pool), the embedding of a record. h_rhythm loses three kinds of information. It doesn't
 separate the leads, normalisation (RevIN) has removed their amplitudes, and no token shows how regular the
-beats are. The wide readout keeps more. It contains statistics of H̄ over time, the mean of H per lead, and
-the standard deviation of each lead, which RevIN removed. If `ModelConfig.modulation` is True, it also
-contains the modulation spectrum, which shows the rate and regularity of the beats (`marecg.nn.modulation`).
+beats are. The wide readout keeps more. It adds statistics of H̄ over time, the mean of H per lead, and the
+standard deviation of each lead, which RevIN removed. If `ModelConfig.modulation` is True, it also adds the
+modulation spectrum, which shows the rate and regularity of the beats (`marecg.nn.modulation`).
 
-A mean over all patches blurs the parts of a beat. The beat readout therefore averages each part of the beat
-over all beats. The QRS patch begins 80 ms before the R-peak and contains the whole QRS. The patches around it
-show P, ST and T.
+A mean over all patches blurs the parts of a beat. To the wide readout, the beat readout therefore adds the
+mean of each part of the beat over all beats. The QRS patch begins 80 ms before the R-peak and contains the
+whole QRS. The patches around it show P, ST and T.
 
-The full readout adds the P, ST and T parts of the beat for each lead. It also adds the maximum, minimum and
-mean of each part in mV, and measurements such as an ECG machine makes (`ecg_records.measurements.measured`).
+To the beat readout, the full readout adds the P, ST and T parts of the beat for each lead. It also adds the
+maximum, minimum and mean of each part in mV, and measurements such as an ECG machine makes
+(`ecg_records.measurements.measured`).
 
 A readout is a sequence of named blocks (`blocks`). The network returns `Features`, which has a field for each
-block. `JoinedWindows` joins the blocks of a recording's windows and concatenates them.
+block except `measured`, the measurements. `JoinedWindows` joins the blocks of a recording's windows and
+concatenates them.
 
 Shapes: B batch, T patches, C leads, D width, M bands of the modulation spectrum, W values of the wide
 readout, J patches of a beat, V values of any readout, P samples of a patch, H heights of a part, F measured
@@ -54,7 +56,7 @@ class Block(NamedTuple):
     """Named part of a readout.
 
     Attributes:
-        name: name of the block, which is also a field of `Features`.
+        name: name of the block. Every block except `measured` is also a field of `Features`.
         width: number of values.
         joined: how the windows of a recording are joined. `windows` is the mean over windows. `beats` is the
             sum over windows, divided by the number of beats. `measured` is the mean over windows with
@@ -109,8 +111,8 @@ def views(config: ModelConfig, readout: Readout) -> tuple[slice, ...]:
 
     A view is a part of the columns. A probe fits a classifier for each view, and averages their logits.
 
-    The full readout has three views: all values from the encoder, the beat readout, and the measurements. All
-    other readouts have a single view.
+    The full readout has three views: all blocks except `measured`, the beat readout, and `measured`. Every
+    other readout has a single view.
     """
     if readout != "full":
         return (columns_within(config, readout, readout),)

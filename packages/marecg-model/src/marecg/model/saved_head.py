@@ -39,7 +39,10 @@ class Head(Settings):
 
 
 def write(folder: Path, model: "MarEcg", head: Head, tensors: Mapping[str, Tensor]) -> None:
-    """Write a classifier into a folder, completely or not at all."""
+    """Write a classifier into a folder, completely or not at all.
+
+    `tensors` are the classifier's tensors outside the encoder (`Classifier.own`).
+    """
     refuse_non_finite(tensors, folder)
     refuse_others(folder, {MARK, TENSORS, "model"}.__contains__, mark=MARK)
     with replacing(folder) as temporary:
@@ -57,7 +60,8 @@ def read(folder: Path) -> Head:
 def fetched(name: str | Path, **how: Any) -> Path:
     """Return the folder of a classifier.
 
-    If the folder doesn't exist and the name has the form owner/name, download it from the hub.
+    If the folder doesn't exist and the name has the form owner/name, download it from the Hugging Face hub
+    with the download options `how`, as for `Classifier.from_pretrained`.
     """
     folder = Path(name).expanduser()
     if folder.exists() or not re.fullmatch(r"[\w.-]+/[\w.-]+", str(name)):
@@ -72,7 +76,7 @@ def fetched(name: str | Path, **how: Any) -> Path:
 
 
 def push(net: Any, repo_id: str, *, private: bool | None = None, token: str | bool | None = None) -> str:
-    """Upload a classifier to the Hugging Face hub, and return the address of the upload."""
+    """Upload the classifier `net` as `Classifier.push_to_hub` does, and return the address of the upload."""
     api = HfApi(token=token)
     with TemporaryDirectory() as temporary:
         folder = Path(temporary) / "classifier"

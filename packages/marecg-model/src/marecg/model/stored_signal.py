@@ -26,7 +26,7 @@ def window(x_CL: NDArray[np.float32], length: int) -> tuple[NDArray[np.float32],
 
 
 def to_microvolts(x_CL: NDArray[np.float32]) -> NDArray[np.int16]:
-    """Convert millivolts to whole microvolts for shards, clipped at ±32.767 mV."""
+    """Convert millivolts to the whole microvolts that a corpus stores, clipped at ±32.767 mV."""
     limit = np.iinfo(np.int16).max
     y_CL = x_CL * 1000.0
     np.rint(y_CL, out=y_CL)

@@ -24,7 +24,10 @@ from marecg.model.config import ModelConfig
 
 
 class Signal(Protocol):
-    """A signal [C, L] in memory or on disk, sliced in increasing order of samples."""
+    """A signal [C, L] in memory or on disk.
+
+    Take slices in increasing order, because a signal on disk keeps few of the samples before a slice.
+    """
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -194,7 +197,7 @@ def stacked(
 def overlapped(
     starts: Sequence[int], parts: Sequence[NDArray[np.float32]], config: ModelConfig
 ) -> NDArray[np.float32]:
-    """Average the results of overlapping windows, and return a row for each patch of the recording.
+    """Average the results of overlapping windows, and return a row for each patch of these windows.
 
     Args:
         starts: first sample of each window, on the patch grid, ascending.

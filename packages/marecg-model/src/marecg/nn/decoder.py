@@ -1,7 +1,9 @@
-"""Causal decoder of masked autoregressive reconstruction (§Backbone), discarded after pretraining.
+"""Causal decoder of masked autoregressive reconstruction (§Backbone of the paper).
+
+The decoder is discarded after pretraining.
 
 A record window consists of context patches, which the encoder reads, and of T_pred trailing patches, which
-the encoder never sees. For each lead, the decoder reads the encoder's output H for the context, and then
+it doesn't read. For each lead, the decoder reads the encoder's output H for the context, and then
 predicts the trailing patches from left to right. Its input at trailing patch i is the last patch that ends
 before patch i begins. Patches have P_t samples and begin every S_t samples, so this is patch i − ⌈P_t / S_t⌉.
 If patches overlap, patch i − 1 would reveal a part of the answer. The decoder also predicts the context
@@ -76,7 +78,7 @@ class Decoder(nn.Module):
     def forward(self, h_BTCD: Tensor, x_BSCP: Tensor) -> Tensor:
         """Predict all S patches, [B, S, C, P], from H of the context and from the true patches `x_BSCP`.
 
-        The prediction of a trailing patch depends only on patches that end before it begins.
+        Besides H, the prediction of a trailing patch depends only on patches that end before it begins.
         """
         context = h_BTCD.shape[1]
         known_BFCP = x_BSCP[:, context - self.lag : x_BSCP.shape[1] - self.lag]

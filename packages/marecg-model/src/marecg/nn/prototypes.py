@@ -26,8 +26,9 @@ Dropout would strongly change prototypes that were fitted with smaller singular 
 class PrototypeHead(nn.Module):
     """Graph convolution that computes the prototypes P from node embeddings E.
 
-    Each of the two layers computes (E + ÂE)W with its own weight matrix W. The head has 55,040 parameters at
-    the paper's sizes. With its own normalisation, PyG's GCNConv would compute ÂEW, which isn't the paper's
+    Each of the two layers computes (X + ÂX)W from its input X with its own weight matrix W. The input is E in
+    the first layer, and the first layer's result in the second layer. The head has 55,040 parameters at the
+    paper's sizes. With its own normalisation, PyG's GCNConv would compute ÂXW, which isn't the paper's
     equation. Normalisation is therefore off, and GCNConv uses the weighted edges of I + Â.
 
     Args:

@@ -2,7 +2,8 @@
 
 Each concept has several short texts, its text variants. A frozen sentence encoder has embedded them. Linear
 maps project beats and texts to the concept space, where a loss compares them. Another linear map projects
-records to the space of the sentence embeddings, where a loss compares them with the concepts' prototypes.
+records to the space of the sentence embeddings. There, a loss compares them with a prototype per concept, the
+mean of the sentence embeddings of the concept's text variants.
 
 Shapes: B batch, K beats, T patches, N concepts, V text variants (N · K_var), E text width (d_text),
 D encoder width, W concept width (d_c).
@@ -17,7 +18,10 @@ from marecg.nn.attention import init_linear
 
 
 class Aligned(NamedTuple):
-    """Projected embeddings. Losses compare the beats with the texts, and the records with the prototypes."""
+    """Projected beats, texts and records, and the prototypes.
+
+    Losses compare the beats with the texts, and the records with the prototypes.
+    """
 
     beats_BKW: Tensor
     text_VW: Tensor

@@ -21,7 +21,7 @@ PASSBAND_HZ = (0.5, 40.0)
 
 
 def rhythm_safe(x_BCL: Tensor, n_valid_B: Tensor, fs: float, generator: torch.Generator) -> Tensor:
-    """Add mains hum, muscle and white noise and baseline wander, and scale each lead. R-peaks don't move."""
+    """Add mains hum, baseline wander, an offset and white noise, and scale leads. R-peaks don't move."""
     real_B1L = _real(x_BCL, n_valid_B)
     std_BC1 = _std(x_BCL, real_B1L)
     time_L = torch.arange(x_BCL.shape[-1], device=x_BCL.device) / fs

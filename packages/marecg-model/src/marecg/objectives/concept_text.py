@@ -1,5 +1,6 @@
-"""Sentence embeddings of the concepts' texts. The objective MPCT aligns records with these embeddings.
+"""Sentence embeddings of the concepts' texts, for multi-prototype concept-text alignment (MPCT).
 
+MPCT is an objective that aligns records with these embeddings.
 The ontology has several text variants per concept. The package includes the embeddings for the packaged
 ontology, so that training needs no sentence encoder. For another ontology, training computes the embeddings
 and stores them in the corpus. Computing embeddings requires the extra `marecg[text]`.

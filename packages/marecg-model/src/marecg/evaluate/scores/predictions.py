@@ -6,6 +6,9 @@ macro AUC, a mean over seeds and a difference of methods are linear in the AUCs.
 contributions are added before they are squared. The sum then includes all covariances between classes, seeds
 and methods.
 
+A fraction is the share of a task's training records that a probe was fitted on. `rotation_M` is the number of
+the rotation (split of the folds) in which each record was tested, or None if there is a single split.
+
 Shapes: M test records, K classes, S seeds, P positives and N negatives of a class.
 """
 
@@ -47,9 +50,9 @@ class Predictions:
         ids: names of the M test records.
         classes: names of the K classes.
         y_MK: labels.
-        logits: logits [S, M, K] of S seeds, by method and share of the training records.
+        logits: logits [S, M, K] of S seeds, by method and fraction.
         reference: method that the other methods are compared with.
-        rotation_M: split in which each record was tested, int64. None if there is a single split.
+        rotation_M: number of the split in which each record was tested, int64. None for a single split.
     """
 
     ids: tuple[str, ...]
@@ -68,7 +71,10 @@ def predictions(
     reference: str,
     rotation_M: Rotations = None,
 ) -> Predictions:
-    """Collect the logits of all trials. The seed s is the s-th draw of training records."""
+    """Collect the logits of the trials of each method.
+
+    Along the axis S of the logits, trials with the same method and fraction keep their order.
+    """
     logits: dict[tuple[str, float], list[Floats]] = {}
     for method, drawn in trials.items():
         for trial in drawn:
@@ -78,7 +84,7 @@ def predictions(
 
 
 def save(path: Path, predictions: Predictions) -> None:
-    """Write an `.npz`. The logits of a method at a fraction are the array `METHOD @ FRACTION`."""
+    """Write an `.npz`. The logits of a method and a fraction are the array `METHOD @ FRACTION`."""
     arrays: dict[str, Any] = {
         f"{method} @ {fraction:g}": logits for (method, fraction), logits in predictions.logits.items()
     }
@@ -120,10 +126,11 @@ def load(path: Path) -> Predictions:
 def compare(
     first: Predictions, second: Predictions, test: PairedTest = "bootstrap"
 ) -> dict[float, AucDifference]:
-    """Return the difference of two reports' macro AUCs for each fraction, with interval and p-value.
+    """Return `first` minus `second` by fraction: the difference of the macro AUCs of the reference methods.
 
-    The interval comes from paired resamples of the records, or from DeLong's test. Raises `UsageError` if
-    records, classes or labels of the reports differ, or if the reports have no fraction in common.
+    Fractions that only one of the reports has are left out. The interval and the p-value come from paired
+    resamples of the records, or from DeLong's test. Raises `UsageError` if records, classes, labels or splits
+    of the reports differ, or if the reports have no fraction in common.
     """
     same = (
         (first.ids, first.classes) == (second.ids, second.classes)
@@ -153,7 +160,7 @@ class Difference(NamedTuple):
     Attributes:
         task: name of the task.
         other: run that the first run is compared with.
-        by_fraction: difference of the macro AUCs for each fraction.
+        by_fraction: macro AUC of the first run minus macro AUC of the other run, by fraction.
         scarce: classes with few positives or few negatives in test, from `scarce`.
     """
 
@@ -166,9 +173,11 @@ class Difference(NamedTuple):
 def differences(
     runs: Sequence[Path], tasks: Sequence[str], protocol: str, test: PairedTest = "bootstrap"
 ) -> Iterator[Difference]:
-    """Yield the differences between the first run and every other run, on `tasks` or on all common tasks.
+    """Yield the differences between the first run and every other run on `tasks`.
 
-    Raises `UsageError` for fewer than two runs, and the errors of `load` and `compare`.
+    If `tasks` is empty, all tasks are compared that every run was probed on by the protocol named `protocol`.
+    Raises `UsageError` for fewer than two runs, `InputError` if there is no such task, and the errors of
+    `load` and `compare`.
     """
     if len(runs) < 2:
         raise UsageError("--compare needs at least two runs")
@@ -192,9 +201,10 @@ def _shared_tasks(runs: Sequence[Path], protocol: str) -> list[str]:
 
 
 def scarce(predictions: Predictions) -> dict[str, int]:
-    """Return the classes with fewer than `RELIABLE_COUNT` positives or negatives in test, by name.
+    """Return the classes with few positives or few negatives in test, from 1 to `RELIABLE_COUNT` − 1.
 
-    The value is the number of positives or of negatives, whichever is smaller.
+    The key is the class, and the value is the number of positives or of negatives, whichever is smaller.
+    Classes without positives or without negatives are left out, because they have no AUC.
     """
     positives_K = predictions.y_MK.sum(axis=0, dtype=np.int64)
     fewer_K = np.minimum(positives_K, len(predictions.y_MK) - positives_K)
@@ -210,7 +220,7 @@ def bootstrap(
     rotation_M: Rotations = None,
     resamples: int = RESAMPLES,
 ) -> AucDifference:
-    """Compare two macro AUCs, averaged over seeds, on the same bootstrap resamples."""
+    """Return first minus second macro AUC, averaged over seeds, with both on the same bootstrap resamples."""
     runs = (first_SMK, second_SMK)
     first, second = (mean_macro_auc(y_MK, run, rotation_M) for run in runs)
     resampled = (resampled_macro_auc(y_MK, run, resamples, rotation_M) for run in runs)
@@ -223,7 +233,7 @@ CENTRAL = float(norm.ppf(0.975))
 def delong(
     y_MK: NDArray[np.uint8], first_SMK: Floats, second_SMK: Floats, rotation_M: Rotations = None
 ) -> AucDifference:
-    """Compare two macro AUCs, averaged over seeds, by DeLong's test.
+    """Return first minus second macro AUC, averaged over seeds, with interval and p-value of DeLong's test.
 
     The test measures the variance over test records for fixed probes. If a class has a single positive, the
     spread among its positives can't be measured and counts as zero. The same holds for negatives.

@@ -29,7 +29,7 @@ class Range(Frozen):
 
 
 class AucDifference(Frozen):
-    """Difference of two macro AUCs on the same records, with its paired interval and two-sided p-value."""
+    """Difference of two macro AUCs on the same records, with its 95 % interval and two-sided p-value."""
 
     low: float
     high: float
@@ -38,7 +38,10 @@ class AucDifference(Frozen):
 
 
 class ClassScore(Frozen):
-    """Scores of a class on the test records. `support` is the number of positives."""
+    """AUC and average precision (`ap`) of a class on the test records.
+
+    `support` is the number of positives.
+    """
 
     name: str
     support: Count
@@ -56,11 +59,12 @@ class Cell(Frozen):
         records: number of records in the share.
         seeds: number of draws.
         macro_auc: macro AUC over `classes`.
-        interval: interval of the macro AUC, averaged over seeds.
+        interval: 95 % interval of the mean macro AUC over seeds.
         versus_encoder: difference from the report's `reference`. It is None for the reference itself, and if
             the reference wasn't probed at this share.
         val_macro_auc: macro AUC on val with the chosen value; None for zero-shot.
-        chosen: value chosen on val for each seed: C in `strict`, the epoch in `merl`, α for ridge regression.
+        chosen: value chosen on val for each seed: C in the protocol `strict`, the epoch in the protocol
+            `merl`, or α for ridge regression. Empty for zero-shot.
         classes: classes with positives and negatives in test.
         left_out: classes without positives or without negatives in test.
         untrained: for each seed, classes without examples in the drawn records, or without a concept. The
@@ -94,7 +98,7 @@ class Counts(Frozen):
     Attributes:
         train, val, test: numbers of records in each part of the split. With rotations of the folds, `test` is
             the total, and `train` and `val` are means over rotations.
-        unlabelled: number of records without a class, which are left out.
+        unlabelled: number of records without labels, which are left out.
         missing: names of labelled records that are not on disk.
         unreadable: reasons why records couldn't be read, by the name of the record.
     """
@@ -108,12 +112,13 @@ class Counts(Frozen):
 
 
 class Leak(Frozen):
-    """Validation and test records that are in the encoder's training data.
+    """Validation and test records with which the encoder's training data overlap. Each is listed once.
 
     Attributes:
         records: number of these records.
-        same_record, same_patient, same_signal: names of the records whose name, patient or signal is also in
-            the training data.
+        same_record: names of the records that are in the training data.
+        same_patient: names of other records whose patient is in the training data.
+        same_signal: names of other records whose signal is in the training data.
     """
 
     records: Count
@@ -132,7 +137,11 @@ class Report(Frozen):
         notes: differences of the protocol from the published code that it follows.
         folds: description of how the records were split.
         window: description of the part of a recording that is read.
-        model: folder of the model, or file of features.
+        model: name of the model's folder, or of the file of features.
+        model_sha256: hash of the model's weights, or of the file of features.
+        ontology_sha256: hash of the model's list of concepts.
+        data_sha256: hash that changes when the recordings change.
+        task_sha256: hash of the task's records, labels and split.
         concepts_sha256: hash of the model's concept scores; empty if only its prototypes are used.
         leak: leaked records; None if the encoder's training records are unknown.
         rank: effective rank of the encoder's record vectors, which is the number of directions in which the
@@ -170,7 +179,7 @@ class Report(Frozen):
 
 
 def describe_leak(leak: Leak | None) -> str:
-    """Return a sentence on whether the encoder was pretrained on test records."""
+    """Return a text on whether the encoder was pretrained on val or test records, or on their patients."""
     if leak is None:
         return UNKNOWN
     if not leak.records:

@@ -1,9 +1,11 @@
 """Summarise trials as the cells of a report.
 
 A cell has the scores of a method at a share of the training records. A trial is a single fit, on a random
-draw of such a share. The rows of an encoder differ in the readout (`marecg.model.readout`) of its patch
-vectors H. h_rhythm is the readout that the encoder's own pool computes. A concept score ranks records by
-their similarity to a concept of the graph (docs/evaluation/zeroshot.md).
+draw of such a share. A row of a report is a method. Most rows of an encoder differ in the readout
+(`marecg.model.readout`) of its patch vectors H. h_rhythm is the readout that the encoder's own pool computes.
+A concept score ranks records by their similarity to a concept of the graph (docs/evaluation/zeroshot.md).
+
+A task may be probed several times, with the folds of its split rotated. Each of these probes is a rotation.
 
 Shapes: M test records, K classes, S seeds, R resamples.
 """
@@ -78,7 +80,8 @@ class Trial:
 def pooled(rotations: Sequence[Sequence[Trial]]) -> list[Trial]:
     """Join trials with the same share and seed, one from each rotation, into a trial on all test records.
 
-    `chosen` and `val_auc` are averaged over rotations.
+    `chosen` and `val_auc` are averaged over rotations, `seconds` are added, and a class is in `untrained` if
+    it is untrained in any rotation. `train` comes from the first rotation.
     """
     if len(rotations) == 1:
         return list(rotations[0])
@@ -132,7 +135,7 @@ def summarise(
         classes: names of the classes.
         reference: method that other methods are compared with. Its cells come first.
         resamples: number of resamples for intervals.
-        rotation_M: rotation of the folds in which each record was tested.
+        rotation_M: number of the rotation in which each record was tested; None for a single rotation.
     """
     cells: list[Cell] = []
     resampled: dict[float, tuple[float, Floats]] = {}

@@ -39,8 +39,9 @@ LEAST_SUPPORT = {TRAIN: 10, VAL: 3, TEST: 3}
 
 
 def corpus_task(root: Path) -> Task:
-    """Build a task with all leaves that enough records have. Records are split by a hash of the patient.
+    """Build a task with all leaves that enough records have and enough records don't have.
 
+    Records are split by a hash of the patient, or of the record's name if the patient is unknown.
     Raises `CorpusError` if `root` isn't a corpus at 500 Hz, or has no leaf with enough support.
     """
     corpus = Corpus.open(root)
@@ -77,7 +78,7 @@ def _record_names(corpus: Corpus) -> tuple[str, ...]:
 
 
 def begins_record(corpus: Corpus) -> NDArray[np.bool_]:
-    """Return whether each row is the first window of a record, bool [M]."""
+    """Return whether each row of the corpus is the first window of a recording, bool [R]."""
     if corpus.config.windows == "1":
         return np.ones(len(corpus.ids), bool)
     columns = ["root", "path", "start"]  # the windows of a record are adjacent rows
@@ -97,7 +98,10 @@ def _supported(y_RN: NDArray[np.uint8], split_R: NDArray[np.str_]) -> NDArray[np
 
 
 def split_by_patient(recordings: Recordings) -> NDArray[np.str_]:
-    """Assign each recording to a part by a hash of its patient, or of its name if the patient is unknown."""
+    """Assign each recording to `train`, `val` or `test`, [R], by a hash of its patient.
+
+    If the patient is unknown, the recording's name is hashed.
+    """
     pairs = zip(recordings.patients, recordings.ids, strict=True)
     return np.array([split_of(patient or record) for patient, record in pairs])
 
@@ -106,7 +110,7 @@ def corpus_recordings(corpus: Corpus) -> Recordings:
     """Return the recordings of a corpus at 500 Hz.
 
     A long recording has several rows in the corpus, one for each window. Reading the first of these rows
-    returns the joined signal of all windows.
+    returns the joined signal of all windows. Raises `CorpusError` if the corpus has another sampling rate.
     """
     if corpus.config.fs != FS:
         remedy = f"Prepare the corpus again at {FS} Hz"

@@ -37,20 +37,26 @@ META = {
 
 
 def labels_task(path: Path, root: Path) -> Task:
-    """Read a table of labels as a task. Records with an empty cell are left out.
+    """Read a CSV of labels as a task on the corpus in the folder `root`.
 
-    Raises the errors of `read_labels`.
+    Records with an empty cell are left out. Raises the errors of `read_labels`.
     """
     task, known_MK = read_labels(path, root)
     return task.only(np.asarray(known_MK.all(axis=1)))
 
 
 def read_labels(path: Path, root: Path) -> tuple[Task, NDArray[np.bool_]]:
-    """Read a CSV of labels for a prepared corpus. Return the task and the mask of known labels, bool [M, K].
+    """Read a CSV of labels for the corpus in the folder `root`.
 
-    A record may be named in four ways: by its `id` in `index.parquet`, by source and id (`ptbxl/00001`), by
-    its name in `marecg embed`, or by its id as a number (`1`). An empty cell is an unknown label, which is 0
-    in the task's `y_MK`. Without a column `split`, the part of a record is a hash of its patient.
+    Return the task and the mask of known labels, bool [M, K].
+
+    The records' names are in the column `record`, `name`, `id`, `ecg_id` or `study_id`, or in the first
+    column if there is no such column. A record may be named in four ways: by its `id` in `index.parquet`, by
+    source and id (`ptbxl/00001`), by its name in `marecg embed`, or by its id as a number (`1`).
+
+    The optional column `split` assigns each record to `train`, `val` or `test`. Without this column, a hash
+    of the patient assigns it. Every other column is a class. An empty cell is an unknown label, which is 0 in
+    the task's `y_MK`.
 
     Raises:
         InputError: the file isn't such a table, has no record of the corpus, or has a patient in two parts.
@@ -93,9 +99,10 @@ def read_labels(path: Path, root: Path) -> tuple[Task, NDArray[np.bool_]]:
 
 
 def labels_by_name(path: Path) -> pd.DataFrame:
-    """Read a CSV of labels for any records: 0, 1 or NaN. The index has the names of the records.
+    """Read a CSV of labels for records that need not be in a corpus, as a frame with a column per class.
 
-    Raises `InputError` if the file isn't such a table.
+    Labels are 0, 1, or NaN for an empty cell. The index has the names of the records. Raises
+    `InputError` if the file isn't such a table.
     """
     table, named_by = _named_table(path)
     names = table[named_by].str.strip().map(unguarded)

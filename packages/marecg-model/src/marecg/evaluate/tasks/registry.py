@@ -22,9 +22,10 @@ ALL = "all"
 
 
 def task_named(name: str) -> TaskDefinition:
-    """Return a task by its name, as `FILE.py:NAME`, or from a CSV of labels.
+    """Return the definition of a task, built-in or from another package, by its name.
 
-    Raises `UsageError` if the name is unknown.
+    The name may also be the path of a CSV of labels for a prepared corpus, or `FILE.py:NAME`, a
+    `TaskDefinition` called NAME in a Python file. Raises `UsageError` if the name is unknown.
     """
     if name.endswith(".csv"):
         return TaskDefinition(Path(name).stem, CORPUS.data, partial(labels_task, Path(name)))
@@ -37,7 +38,7 @@ def roots(names: Sequence[str], folders: Sequence[str | Path]) -> dict[TaskDefin
     Args:
         names: names of tasks, or `ALL` for all published tasks.
         folders: each is `DATA=PATH`, where DATA is a dataset or a task, or only PATH. A PATH without DATA is
-            for the first task that has no folder yet.
+            for the dataset of the first task that has no folder yet.
 
     Raises:
         UsageError: a task is unknown or has no folder, or a folder belongs to none of the tasks.

@@ -73,7 +73,7 @@ View = Callable[[Recordings], Recordings]
 
 
 def unchanged(recordings: Recordings) -> Recordings:
-    """Return the recordings unchanged. This is the default view of a task."""
+    """Return the recordings unchanged. This is the default of `Task.view`."""
     return recordings
 
 
@@ -85,7 +85,7 @@ class LabelTable:
         classes: names of the K classes.
         ids: names of the records.
         y_MK: labels, uint8.
-        split_M: part of each record: `train`, `val` or `test`.
+        split_M: part of each record: `train`, `val`, `test`, or "" if its fold is left out.
     """
 
     classes: tuple[str, ...]
@@ -104,10 +104,10 @@ class Task:
         recordings: recordings of the dataset.
         row_M: int64 [M], number of each labelled record in `recordings`.
         y_MK: uint8 [M, K], 1 if a record has a class.
-        split_M: part of each record: `train`, `val` or `test`.
+        split_M: part of each record: `train`, `val`, `test`, or "" if its fold is left out.
         folds: description of how the split was made.
         missing: labelled records that are not on disk.
-        unlabelled: number of recordings without a class, which are left out.
+        unlabelled: number of recordings without labels, which are left out.
         concepts: abbreviations of the concepts of each class, used for zero-shot scores.
         view: function of the protocol that prepares the recordings for a method.
     """
@@ -151,7 +151,7 @@ class Task:
 
 
 def task_sha256(rotations: Sequence[Task]) -> str:
-    """Return a hash of the task in all rotations."""
+    """Return a hash of a task that is probed with several splits. `rotations` has a task per split."""
     if len(rotations) == 1:
         return rotations[0].sha256
     return hashlib.sha256(" ".join(task.sha256 for task in rotations).encode()).hexdigest()
