@@ -258,8 +258,9 @@ def _walk(velocity_B: Floats, peak: int, step: int, level: float) -> int:
 def t_end(velocity_B: Floats, qrs_off: float, rr: float, seen: int) -> float:
     """Return the end of the T wave in samples from the R-peak, or NaN if it isn't visible.
 
-    T ends where the velocity, measured from its minimum in the 75 samples after the peak of the last lobe,
-    has fallen to the share `T_SHARE` of its value at this peak.
+    The velocity of a T wave has one or more peaks. After the last of them, T ends when the velocity has
+    fallen to the share `T_SHARE` of the peak. Both are heights above the least velocity in the 75 samples
+    after the peak.
 
     Args:
         velocity_B: spatial velocity of the beat.

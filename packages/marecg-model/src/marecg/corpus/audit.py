@@ -48,7 +48,7 @@ _BLOCK = 128
 class Overlap(Frozen):
     """Overlap of a corpus and an evaluation set in their codes or leaves.
 
-    A leaf is a concept without narrower concepts.
+    A leaf is a concept that isn't a family (root) of the graph.
 
     Attributes:
         corpus: Number of codes or leaves in the corpus.
@@ -76,7 +76,7 @@ class Audit(Frozen):
         identical: Pairs (corpus record, evaluation record) whose stored signals are bit-identical.
         similar: Pairs (corpus record, evaluation record) with similar signals, and their correlation.
         codes: Overlap of the codes.
-        leaves: Overlap of the leaf concepts (without narrower concepts) to which the codes are mapped.
+        leaves: Overlap of the leaves (concepts that aren't families) to which the codes are mapped.
         leaking: All corpus records in any of the lists above.
     """
 

@@ -104,6 +104,12 @@ def matching(table: pa.Table, where: str, tree: Tree, onto: Ontology) -> list[in
 
     Logs a warning for each comparison that no row satisfies. Raises `UsageError` if a part of the expression
     isn't a condition, or if types don't fit.
+
+    Args:
+        table: table with the columns of the expression.
+        where: expression, an SQL condition.
+        tree: syntax tree of the expression, `parsed(where)`.
+        onto: ontology, whose abbreviations are columns of the table.
     """
     with _database() as database:
         relation = database.from_arrow(table.append_column("row number", pa.array(range(len(table)))))

@@ -2,7 +2,8 @@
 
 A file is an `.npz` with `ids` [R] and `features` [R, F], or the output of `marecg embed`.
 
-Shapes: R recordings of a file or a task, M recordings of a task, B batch, F features, C leads, L samples.
+Shapes: R recordings of a file or of a task; M recordings of a task, if features are read from a file; B
+batch, F features, C leads, L samples.
 """
 
 import hashlib
