@@ -4,13 +4,13 @@
 of each class to units.csv. FEATURES keeps computed features. Folds 5 to 8 are tested in two rotations, as
 `marecg probe --set folds=1-5,6,7-8` and `--set folds=7-8+1-3,4,5-6` do it.
 
-Shapes: M test records, K classes, B batch, D width.
+Shapes: M test records, K classes, R rotations.
 """
 
 import logging
 import sys
 from collections.abc import Iterator
-from functools import partial
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -19,14 +19,14 @@ import torch
 from numpy.typing import NDArray
 from research.concepts.rows import TASKS, trials
 
-import marecg
 from marecg.evaluate.methods.features import extract
-from marecg.evaluate.methods.method import FeatureTable, Method, Signals
+from marecg.evaluate.methods.frozen_encoder import encoder
+from marecg.evaluate.methods.method import FeatureTable, Method
 from marecg.evaluate.scores.metrics import RELIABLE_COUNT, class_auc
+from marecg.evaluate.scores.summary import ENCODER
 from marecg.evaluate.tasks.registry import task_named
 from marecg.evaluate.tasks.task import TEST, Folds, Task
 from marecg.model.mar_ecg import MarEcg
-from marecg.model.pretrained import weights_sha256
 
 ROTATIONS = ("1-5,6,7-8", "7-8+1-3,4,5-6")
 ARMS = ("c2p", "real", "edgeless", "paper")
@@ -46,7 +46,7 @@ def main(root: str, runs: str, features: str) -> None:
     }
     kept = pd.read_csv(SCORES) if SCORES.exists() else pd.DataFrame(columns=COLUMNS)
     known = set(zip(kept["arm"], kept["unit"], strict=True))
-    found = [folder.parent for arm in ARMS for folder in sorted(Path(runs).glob(f"{arm}-*/done"))]
+    found = [folder.parent for arm in ARMS for folder in sorted(Path(runs).glob(f"{arm}-*/model"))]
     new = [run for run in found if (run.name.split("-")[0], int(run.name.split("-")[1])) not in known]
     methods = [h_rhythm(run.name, MarEcg.from_pretrained(run)) for run in new]
     tables = extract(tasks[TASKS[0]][0].viewed, methods, Path(features))  # all tasks have the same recordings
@@ -80,16 +80,8 @@ def class_scores(table: FeatureTable, rotations: list[Task]) -> Iterator[tuple[f
 def h_rhythm(name: str, model: MarEcg) -> Method:
     """Return the record embedding of an encoder, read from one beginning of each window, as a method."""
     model.config = model.config.model_copy(update={"phases": 1})
-    return Method(name, weights_sha256(model), partial(_embed, model))
-
-
-def _embed(model: MarEcg, signals: Signals) -> NDArray[np.floating]:
-    h_BD = np.zeros((len(signals), model.config.width), np.float32)
-    lengths = np.array([x_CL.shape[1] for x_CL in signals])
-    for length in np.unique(lengths):
-        rows = np.flatnonzero(lengths == length)
-        h_BD[rows] = marecg.embed(model, np.stack([signals[row] for row in rows]), fs=500).rhythm
-    return h_BD
+    method = encoder(model, "rhythm")
+    return replace(method, name=name, rows={name: method.rows[ENCODER]})
 
 
 def pooled_auc(

@@ -53,7 +53,7 @@ _KINDS = {ccg(kind) for kind in Kind}
 _OF_CONCEPT = {*_KINDS, ccg("index"), ccg("yields"), ccg("eitherParent"), SKOS.notation, OWL.deprecated}
 """Predicates with a single normalised value in a draft. The original spelling isn't preserved."""
 _CLASSES = {ccg(name) for name in (*Tier, "Concept")}
-_TYPE = RDF.type
+_TYPE = RDF.type  # looked up once, because rdflib builds the term anew each time
 _BOOLEANS = {"true": True, "1": True, "false": False, "0": False}
 
 

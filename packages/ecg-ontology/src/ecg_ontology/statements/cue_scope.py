@@ -6,6 +6,7 @@ term is a word of a finding, and a delimiter is a punctuation mark or a conjunct
 """
 
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import Literal
 
 from ecg_ontology.statements.findings_in_text import FindingInText, Region
@@ -212,7 +213,7 @@ class CueScopes:
 
     def _either(self) -> None:
         """Mark two findings as possible if they are joined by "or", "versus" or a slash."""
-        for before, after in zip(self._regions, self._regions[1:], strict=False):
+        for before, after in pairwise(self._regions):
             first = min(term.place for term in after.terms)
             between = [item for item in self._items[:first][-2:] if item.cues]
             if (
