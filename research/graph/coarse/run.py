@@ -28,7 +28,8 @@ from marecg.corpus.prepared import Corpus
 logger = logging.getLogger(__name__)
 SCORES = Path(__file__).with_name("scores.npz")
 COUNTS = (1, 2, 5)
-DRAWS, SHUFFLE_DRAWS, SHUFFLES, VOCABULARIES = 5, 2, 20, 99
+DRAWS, VOCABULARIES = 5, 99
+SHUFFLES, SHUFFLE_COUNT, SHUFFLE_DRAWS = 20, 2, 2
 ALPHAS = (1.0, 10.0, 100.0, 1_000.0, 10_000.0)
 CALIBRATED = 10
 """Fewest positives of a leaf for which Platt's method is fitted."""
@@ -143,7 +144,7 @@ def teach(hospital: Hospital, half: int, alphas: list[float], by: dict[str, NDAr
             w_FL = fit(x_MF[rows[exact_M]], own, alpha, np.zeros((x_MF.shape[1], y_ML.shape[1])))
             out[0, k, draw] = aucs(hospital, test, x_MF[test] @ w_FL)
             for place, (name, group_L) in enumerate(by.items()):
-                if name.startswith("shuffle") and draw >= SHUFFLE_DRAWS:
+                if name.startswith("shuffle") and (count != SHUFFLE_COUNT or draw >= SHUFFLE_DRAWS):
                     continue
                 coarse = target(y_ML, exact_M, group_L, nothing_MG[:, : group_L.max() + 1])
                 of_FL = fit(x_MF[rows], coarse, alpha, w_FL)

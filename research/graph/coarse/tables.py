@@ -17,7 +17,7 @@ from research.graph.prior.tables import HOSPITALS, Floats, estimate
 SCORES = Path(__file__).with_name("scores.npz")
 COUNTS = (1, 2, 5)
 EXACT, REAL, ABNORMAL, FIRST_SHUFFLE = range(4)
-SHUFFLE_DRAWS = 2
+SHUFFLE_COUNT, SHUFFLE_DRAWS = slice(1, 2), 2
 NAMES = {"marecg-small": "marecg-small", "random-0": "random encoder"}
 
 
@@ -37,10 +37,10 @@ class Scores:
         return np.asarray(np.nanmean(self.arms[:, arm, k, :draws], axis=(0, 1, 2)))
 
     def shuffled(self) -> tuple[float, Floats]:
-        """Return the real graph's mean gain over `exact`, and that of each shuffled graph, on equal draws."""
-        exact = self.mean(EXACT, SHUFFLE_DRAWS)
+        """Return the mean gain over `exact` of the real graph and of each shuffled one, on equal draws."""
+        exact = self.mean(EXACT, SHUFFLE_DRAWS, SHUFFLE_COUNT)
         arms = [REAL, *range(FIRST_SHUFFLE, self.arms.shape[1])]
-        gains = [float((self.mean(arm, SHUFFLE_DRAWS) - exact).mean()) for arm in arms]
+        gains = [float((self.mean(arm, SHUFFLE_DRAWS, SHUFFLE_COUNT) - exact).mean()) for arm in arms]
         return gains[0], np.array(gains[1:])
 
 
