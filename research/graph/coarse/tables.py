@@ -114,7 +114,7 @@ def answers() -> Iterator[str]:
         recognised, wrong = right / has, 1 - right / np.maximum(answered, 1)
         p = np.mean(recognised >= recognised[0])
         cells = [recognised[0], wrong[0], recognised[1:].mean(), recognised[1:].max(), wrong[1:].mean()]
-        yield f"| {name} | {where} | {' | '.join(f'{cell:.1%}' for cell in cells)} | {p:.2f} |"
+        yield f"| {name} | {where} | {' | '.join(f'{100 * cell:.1f} %' for cell in cells)} | {p:.2f} |"
 
 
 TABLES = (gains, by_count, shuffles, alone, answers)
