@@ -34,6 +34,9 @@ SHARES = (0.01, 0.1, 1.0)
 COLUMNS = ["unit", "arm", "task", "share", "draw", "class", "auc"]
 SCORES = Path(__file__).parent / "units.csv"
 
+CHECKED = 50
+"""Number of steps at each end of a training over which the loss of GSCL is compared."""
+
 logger = logging.getLogger(__name__)
 
 
@@ -59,7 +62,10 @@ def main(root: str, runs: str, features: str) -> None:
         ]
         kept = pd.DataFrame([*kept.itertuples(index=False), *rows], columns=COLUMNS)
         kept.to_csv(SCORES, index=False, float_format="%.5g")
-        logger.info("%s", method.name)
+        losses = pd.read_csv(Path(runs) / method.name / "metrics.csv")
+        if "gscl" in losses:
+            first, last = losses["gscl"].iloc[:CHECKED].mean(), losses["gscl"].iloc[-CHECKED:].mean()
+            logger.info("%s: loss of GSCL %.3f, then %.3f", method.name, first, last)
 
 
 def class_scores(table: FeatureTable, rotations: list[Task]) -> Iterator[tuple[float, int, str, float]]:
