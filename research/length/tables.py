@@ -84,6 +84,20 @@ def mean_of(encoders: Sequence[str], row: str, share: str, *, every_class: bool 
     return Figures(task_T, np.mean([encoder.resample_TR for encoder in each], axis=0))
 
 
+def by_length() -> Iterator[str]:
+    """Yield the table of the lengths: the mean of the four tasks, and each length minus 1,430 steps."""
+    names = sorted((path.stem for path in SCORES.glob("run-*.npz")), key=lambda name: int(name.split("-")[1]))
+    yield f"| steps | seed | row | {' | '.join(SHARES.values())} | minus 1,430 steps, 1,600 labels |"
+    yield "|---:|---:|---|" + "---:|" * (len(SHARES) + 1)
+    for row in ("full", "beats"):
+        for name in names:
+            _, steps, seed = name.split("-")
+            cells = [f"{figures(name, row, share).mean:.1f}" for share in SHARES]
+            gained = figures(name, row, "1") - figures(f"run-1430-{seed}", row, "1")
+            gain = "–" if steps == "1430" else str(gained)
+            yield f"| {int(steps):,} | {seed} | {row} | {' | '.join(cells)} | {gain} |"
+
+
 def gains(*, every_class: bool = False) -> Iterator[str]:
     """Yield the table of MiniRocket, random weights and pretrained weights by number of labels."""
     heads = ["MiniRocket", "random weights", "pretrained", "pretrained − random", "pretrained − MiniRocket"]
@@ -145,7 +159,7 @@ def classes() -> str:
     return ", ".join(counts)
 
 
-TABLES = (gains, by_task, concept_scores)
+TABLES = (gains, by_task, concept_scores, by_length)
 """Tables of report.md, of which the first two are on docs/pretrained.md as well."""
 
 
