@@ -16,8 +16,9 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from research.graph.prior.limited import ENOUGH, MOST, Floats, auc, digit
-from research.graph.prior.run import read_features
+from research.graph.prior import run as prior_run
+from research.graph.prior.limited import ENOUGH, MOST, Floats, auc
+from research.graph.prior.run import PTBXL, read_features
 from scipy.optimize import minimize
 from scipy.special import expit, logsumexp, softmax
 
@@ -260,14 +261,11 @@ def read_hospitals(corpus: Corpus, x_MF: NDArray[np.float32]) -> Iterator[tuple[
     alone_MG = np.array(
         [[root in {r for c in record for r in routes[c]} for root in onto.roots] for record in codes]
     )
-    names = [f"{corpus.sources[m]}/{corpus.patients[m] or corpus.ids[m]}" for m in range(len(corpus))]
-    half_M = np.array([digit(name, "") for name in names])
-    part_M = np.array([digit(name, "part ") for name in names])
-    of_ptbxl_M = np.array([corpus.sources[m] == "ptbxl" for m in range(len(corpus))])
-    for name, of_M in (("ptbxl", of_ptbxl_M), ("others", ~of_ptbxl_M)):
-        rows = np.flatnonzero(of_M & (corpus.primary >= 0))
-        y_ML = (corpus.y[rows] > 0)[:, leaves]
-        yield name, Hospital(x_MF[rows], y_ML, alone_MG[rows], half_M[rows], part_M[rows])
+    coded_M = corpus.primary >= 0
+    of_ptbxl_M = np.array([corpus.sources[m] == PTBXL for m in range(len(corpus))])
+    for name, of in prior_run.read_hospitals(corpus, x_MF).items():
+        rows = np.flatnonzero(coded_M & (of_ptbxl_M == (name == PTBXL)))
+        yield name, Hospital(of.x_MF, of.y_MN[:, leaves], alone_MG[rows], of.half_M, of.part_M)
 
 
 def main(corpus_folder: str, features: str, *encoders: str) -> None:

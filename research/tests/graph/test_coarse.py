@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import torch
 from research.graph.coarse import run, tables
-from research.graph.coarse.run import Target, answers, fit, probability, target
+from research.graph.coarse.run import answers, fit, probability, target
 from sklearn.linear_model import LogisticRegression
 
 from ecg_ontology import load
@@ -48,7 +48,6 @@ def test_the_fit_minimises_the_loss_of_the_plan(records):
 def test_a_record_with_a_leaf_and_a_family_alone_is_taught_half_of_each():
     y_ML = np.array([[True, False, False, False], [True, False, True, False]])
     of = target(y_ML, np.array([True, False]), GROUP, np.array([[0, 1.0], [0, 1.0]]))
-    assert isinstance(of, Target)
     assert of.leaf_ML.tolist() == [[0.5, 0, 0, 0], [0, 0, 0, 0]]
     assert of.mass_MG.tolist() == [[0, 0.5], [0.5, 0.5]]
 
