@@ -11,7 +11,7 @@ Shapes: M test records, K classes.
 
 import logging
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -43,23 +43,39 @@ def main(root: str, features: str, out: str, *encoders: str) -> None:
     tasks = [task_named(name).open(Path(root), folds=Folds.of(FOLDS)) for name in TASKS]
     for name in encoders:
         path = Path(out) / f"{Path(name).name}.npz"
-        if path.exists():
-            continue
-        kept: dict[str, Any] = {}
-        for task in tasks:
-            part = task.part(TEST)
-            kept[f"{task.name}/classes"] = np.array(task.classes)
-            kept[f"{task.name}/y"] = np.packbits(part.y_MK, axis=1)
-            kept[f"{task.name}/records"] = np.array([task.recordings.ids[row] for row in part.row_M])
-            for row, table in tables(name, task, Path(features)):
-                for trial in trials(table, task, SHARES):
-                    key = f"{task.name}/{row}/{trial.fraction:g}/{trial.seed}"
-                    kept[key] = standardised(trial.logits_MK).astype(np.float16)
-            logger.info("%s, %s", name, task.name)
-        np.savez_compressed(path, **kept)
+        if not path.exists():
+            np.savez_compressed(path, **logits(name, tasks, Path(features), ROWS))
 
 
-def tables(name: str, task: Task, features: Path) -> Iterator[tuple[str, FeatureTable]]:
+def logits(
+    name: str, tasks: Sequence[Task], features: Path, titles: Mapping[str, str], *, prototypes: bool = True
+) -> dict[str, Any]:
+    """Return the logits of an encoder's rows and what is needed to score them, by task, row, share and draw.
+
+    Args:
+        name: encoder, as in the command.
+        tasks: tasks with their folds.
+        features: folder that keeps computed features.
+        titles: names of the rows in the result, by their titles in a report.
+        prototypes: whether to read the rows also with concept scores from the prototypes alone.
+    """
+    kept: dict[str, Any] = {}
+    for task in tasks:
+        part = task.part(TEST)
+        kept[f"{task.name}/classes"] = np.array(task.classes)
+        kept[f"{task.name}/y"] = np.packbits(part.y_MK, axis=1)
+        kept[f"{task.name}/records"] = np.array([task.recordings.ids[row] for row in part.row_M])
+        for row, table in tables(name, task, features, titles, prototypes=prototypes):
+            for trial in trials(table, task, SHARES):
+                key = f"{task.name}/{row}/{trial.fraction:g}/{trial.seed}"
+                kept[key] = standardised(trial.logits_MK).astype(np.float16)
+        logger.info("%s, %s", name, task.name)
+    return kept
+
+
+def tables(
+    name: str, task: Task, features: Path, titles: Mapping[str, str], *, prototypes: bool
+) -> Iterator[tuple[str, FeatureTable]]:
     """Yield the name and features of each row of an encoder.
 
     A name that ends in `, prototypes` means that concept scores come from the prototypes alone.
@@ -73,18 +89,20 @@ def tables(name: str, task: Task, features: Path) -> Iterator[tuple[str, Feature
     config = MarEcg.from_pretrained("marecg-small").config
     model = MarEcg.from_pretrained(name) if seed == name else random_encoder(config, int(seed))
     x_RF = extract(task.viewed, (encoder(model, "full"),), features, shown)[FULL].x_RF
-    yield from _rows(model, x_RF, "")
-    if model.concept_scores is not None:
+    yield from _rows(model, x_RF, titles, "")
+    if prototypes and model.concept_scores is not None:
         model.concept_scores = None
-        yield from _rows(model, x_RF, ", prototypes")
+        yield from _rows(model, x_RF, titles, ", prototypes")
 
 
-def _rows(model: MarEcg, x_RF: NDArray[np.float32], suffix: str) -> Iterator[tuple[str, FeatureTable]]:
+def _rows(
+    model: MarEcg, x_RF: NDArray[np.float32], titles: Mapping[str, str], suffix: str
+) -> Iterator[tuple[str, FeatureTable]]:
     """Yield a model's rows of the full readout; without prototypes there are only `full` and `beats`."""
     rows: Mapping[str, Row] = encoder(model, "full").rows
     if model.prototypes.any():
         rows = {**encoder(model, "concepts").rows, FULL: rows[FULL]}
-    for title, row in ROWS.items():
+    for title, row in titles.items():
         if title in rows and not (suffix and title == BEATS):
             yield row + suffix, FeatureTable(x_RF[:, rows[title].columns], {}, rows[title])
 
