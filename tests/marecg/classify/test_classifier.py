@@ -292,6 +292,10 @@ def test_a_head_that_is_not_finite_is_refused(fitted, tmp_path):
     fitted.save(tmp_path / "clf")
     head = tmp_path / "clf" / "head.safetensors"
     save_file({name: value * float("nan") for name, value in load_file(head).items()}, head)
+    with pytest.raises(CheckpointError, match=r"head\.safetensors: is damaged .*SHA-256"):
+        EcgClassifier.load(tmp_path / "clf")
+    mark = tmp_path / "clf" / "classifier.json"
+    mark.write_text(json.dumps(json.loads(mark.read_text()) | {"weights": None}))
     with pytest.raises(CheckpointError, match=r"head\.safetensors: .* must be finite, got nan"):
         EcgClassifier.load(tmp_path / "clf")
 

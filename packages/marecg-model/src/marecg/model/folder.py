@@ -75,7 +75,8 @@ def read(folder: Path) -> tuple[Description, Ontology]:
         description = Description.model_validate_json(content)
         ontology = ecg_ontology.load(folder / "ontology.json")
     except (ValidationError, EcgError, OSError) as error:
-        raise _no_model(folder, error) from error
+        text = " ".join(str(error).split())
+        raise CheckpointError(f"isn't an exported model ({text})", where=folder, remedy=AGAIN) from error
     _refuse_impossible(description.model, folder)
     if description.leads != LEADS:
         problem = f"leads must be {list(LEADS)}, got {list(description.leads)}"
@@ -94,11 +95,6 @@ def read(folder: Path) -> tuple[Description, Ontology]:
         problem = "was changed after the model was saved: labels, texts or routing don't match config.json"
         raise CheckpointError(problem, where=folder / "ontology.json", remedy=PUT_BACK)
     return description, ontology
-
-
-def _no_model(folder: Path, error: Exception, remedy: str = AGAIN) -> CheckpointError:
-    text = " ".join(str(error).split())
-    return CheckpointError(f"isn't an exported model ({text})", where=folder, remedy=remedy)
 
 
 def _refuse_impossible(config: ModelConfig, folder: Path) -> None:
@@ -154,10 +150,10 @@ def tensors_of(
             raise CheckpointError(min(problems) + more, where=path, remedy=remedy)
         tensors = {name: tensor.clone() for name, tensor in load_file(path).items()}  # not memory-mapped
     except (SafetensorError, OSError) as error:
-        raise _no_model(path.parent, error, remedy) from error
-    refuse_non_finite(tensors, path)
+        raise CheckpointError(f"can't be read ({error})", where=path, remedy=remedy) from error
     if sha256 is not None and file_sha256(path) != sha256:
         raise CheckpointError("is damaged (its SHA-256 has changed)", where=path, remedy=remedy)
+    refuse_non_finite(tensors, path)
     return tensors
 
 
