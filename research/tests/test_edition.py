@@ -1,8 +1,11 @@
-"""The heads of the second edition learn from known codes and known truth alone."""
+"""The heads of the second edition learn from known codes and known truth alone; the report has the tables."""
+
+from pathlib import Path
 
 import numpy as np
 import pytest
 import torch
+from research.edition import tables
 from research.edition.dense_targets import values
 from research.edition.heads import codes_loss
 
@@ -58,3 +61,8 @@ def test_dense_targets_show_what_a_finding_changes():
     fibrillating = values(record("AF", rng=np.random.default_rng(3), noise=Noise().times(0)))
     assert np.isnan(fibrillating[0])
     assert np.isfinite(fibrillating[1:]).all()
+
+
+def test_the_report_has_the_tables_that_the_scores_give():
+    report = (Path(tables.__file__).parent / "report.md").read_text(encoding="utf-8")
+    assert all(table in report for table in tables.tables()), "python -m research.edition.tables"

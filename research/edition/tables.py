@@ -1,0 +1,156 @@
+"""Print the tables of the second edition from the logits in scores/.
+
+    python -m research.edition.tables
+
+Shapes: M test records, K classes, S draws, R resamples.
+"""
+
+import sys
+from collections.abc import Iterator, Mapping
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+from research.concepts.rows import TASKS
+from research.length import tables as length
+from research.length.tables import SHARES, Figures
+
+from marecg.evaluate.scores.metrics import (
+    RELIABLE_COUNT,
+    RESAMPLES,
+    mean_macro_auc,
+    weighted_macro_auc,
+)
+
+SCORES = Path(__file__).parent / "scores"
+"""Folder `choose` has the logits on folds 5 and 6, and `confirm` those on folds 7 and 8."""
+ROCKET = ("minirocket", "minirocket")
+"""Encoder and row of MiniRocket."""
+PARTS = (0, 1 / 4, 1 / 3, 1 / 2, 1)
+"""Shares of MiniRocket in an average."""
+
+
+BASE = "run-1430-0"
+ARMS = {
+    BASE: "base, seed 0",
+    "run-1430-1": "base, seed 1",
+    "codes-0": "codes",
+    "dense-0": "dense",
+    "paper-0": "paper",
+    "both-0": "codes and dense",
+}
+"""Titles of the arms by the name of their scores."""
+
+
+@cache
+def weights(folder: str) -> dict[str, NDArray[np.float64]]:
+    """Return the weights [R] of each test record, which all tasks share (Bayesian bootstrap)."""
+    with np.load(place(folder, "minirocket")) as file:
+        records = sorted({record for task in TASKS for record in file[f"{task}/records"].tolist()})
+    drawn_RM = np.random.default_rng(0).exponential(size=(RESAMPLES, len(records)))
+    return dict(zip(records, drawn_RM.T, strict=True))
+
+
+def place(folder: str, name: str) -> Path:
+    """Return the file of an encoder's logits. Those of the twin on folds 7 and 8 are in length/scores."""
+    path = SCORES / folder / f"{name}.npz"
+    return length.SCORES / path.name if folder == "confirm" and not path.exists() else path
+
+
+def figures(folder: str, parts: Mapping[tuple[str, str], float], share: str) -> Figures:
+    """Return the figures of a weighted sum of logits, over classes with enough positives.
+
+    Args:
+        folder: `choose` or `confirm`.
+        parts: weight of each encoder and row.
+        share: share of the labels.
+    """
+    return _figures(folder, tuple(parts.items()), share)
+
+
+@cache
+def _figures(folder: str, parts: tuple[tuple[tuple[str, str], float], ...], share: str) -> Figures:
+    estimates, resampled = [], []
+    files = {name: np.load(place(folder, name)) for (name, _), _ in parts}
+    for task in TASKS:
+        first = next(iter(files.values()))
+        y_MK = np.unpackbits(first[f"{task}/y"], axis=1)[:, : len(first[f"{task}/classes"])]
+        enough_K = y_MK.sum(0, dtype=int) >= RELIABLE_COUNT
+        sums_SMK = 0.0
+        for (name, row), weight in parts:
+            file = files[name]
+            keys = [key for key in file.files if key.startswith(f"{task}/{row}/{share}/")]
+            sums_SMK = sums_SMK + weight * np.stack([file[key].astype(np.float64) for key in keys])
+        logits_SMK = np.asarray(sums_SMK)[..., enough_K]
+        weight_of = weights(folder)
+        weight_RM = np.stack([weight_of[record] for record in first[f"{task}/records"].tolist()], axis=1)
+        estimates.append(100 * mean_macro_auc(y_MK[:, enough_K], logits_SMK))
+        resampled.append(100 * weighted_macro_auc(y_MK[:, enough_K], logits_SMK, weight_RM))
+    return Figures(np.array(estimates), np.array(resampled))
+
+
+def with_rocket(folder: str, encoder: str, part: float, share: str) -> Figures:
+    """Return the figures of `full`, averaged with MiniRocket."""
+    mixture = {(encoder, "full"): 1 - part, ROCKET: part}
+    return figures(folder, {key: weight for key, weight in mixture.items() if weight}, share)
+
+
+def rocket(folder: str, encoder: str = BASE) -> Iterator[str]:
+    """Yield the table of `full`, averaged with MiniRocket."""
+    yield "| labels | MiniRocket's share | super | sub | form | rhythm | mean | minus `full` |"
+    yield "|---:|---:|" + "---:|" * (len(TASKS) + 2)
+    for share, labels in SHARES.items():
+        alone = with_rocket(folder, encoder, 0, share)
+        for part in PARTS:
+            mixed = with_rocket(folder, encoder, part, share)
+            cells = " | ".join(f"{auc:.1f}" for auc in (*mixed.task_T, mixed.mean))
+            yield f"| {labels} | {part:.2f} | {cells} | {mixed - alone if part else '–'} |"
+
+
+def teachers() -> Iterator[str]:
+    """Yield the table of the ridge regressions, zero-shot and `full`, minus the beat readout's."""
+    yield "| folds | row | labels | regression on | super | sub | form | rhythm | mean | minus beats |"
+    yield "|---|---|---:|---|" + "---:|" * (len(TASKS) + 2)
+    rows = [("choose", "zero-shot", "0", "none", name) for name in ("beats", "full", "views")]
+    rows += [("confirm", "zero-shot", "0", "none", name) for name in ("beats", "views")]
+    rows += [("confirm", "full", share, labels, "views") for share, labels in SHARES.items()]
+    for folder, row, share, labels, name in rows:
+        before = (BASE, row) if row == "full" else ("teacher-beats", row)
+        found, former = (figures(folder, {key: 1}, share) for key in ((f"teacher-{name}", row), before))
+        cells = " | ".join(f"{auc:.1f}" for auc in (*found.task_T, found.mean))
+        folds = {"choose": "5, 6", "confirm": "7, 8"}[folder]
+        gain = "–" if name == "beats" else str(found - former)
+        yield f"| {folds} | {row} | {labels} | {name} | {cells} | {gain} |"
+
+
+def arm(name: str, row: str, share: str) -> Figures:
+    """Return the figures of an arm's row on folds 5 and 6. Share `mean` is the mean of all three shares."""
+    if share == "mean":
+        each = [arm(name, row, one) for one in SHARES]
+        task_T = np.mean([figure.task_T for figure in each], axis=0)
+        return Figures(task_T, np.mean([figure.resample_TR for figure in each], axis=0))
+    return figures("choose", {(name, row): 1}, share)
+
+
+def arms() -> Iterator[str]:
+    """Yield the table of the arms: the mean of the four tasks, minus the base of seed 0."""
+    present = {name: title for name, title in ARMS.items() if place("choose", name).exists()}
+    yield f"| arm | row | {' | '.join(SHARES.values())} | mean | minus base |"
+    yield "|---|---|" + "---:|" * (len(SHARES) + 2)
+    for row, shares in {"full": (*SHARES, "mean"), "beats": (*SHARES, "mean"), "zero-shot": ("0",)}.items():
+        for name, title in present.items():
+            means = [arm(name, row, share) for share in shares]
+            gain = "–" if name == BASE else str(means[-1] - arm(BASE, row, shares[-1]))
+            cells = ["–"] * (len(SHARES) + 1 - len(means)) + [f"{mean.mean:.1f}" for mean in means]
+            yield f"| {title} | {row} | {' | '.join(cells)} | {gain} |"
+
+
+def tables() -> Iterator[str]:
+    """Yield the tables of report.md."""
+    for table in (rocket("choose"), rocket("confirm"), teachers(), arms()):
+        yield "\n".join(table)
+
+
+if __name__ == "__main__":
+    sys.stdout.write("\n\n".join(tables()) + "\n")
