@@ -32,7 +32,7 @@ from marecg.evaluate.probe.linear import UNSEEN_LOGIT
 from marecg.evaluate.scores.summary import FULL
 from marecg.evaluate.tasks.registry import task_named
 from marecg.evaluate.tasks.task import TEST, Folds, Task
-from marecg.model.concept_scores import ConceptScores
+from marecg.model.concept_scores import ConceptScores, Ridge
 from marecg.model.mar_ecg import MarEcg
 from marecg.model.pretrained import folder_of
 from marecg.model.readout import columns_within, part_weights, readout_width, views, wide_columns
@@ -99,28 +99,26 @@ def taught(model: MarEcg, x_TV: NDArray[np.float32], y_TN: NDArray[np.bool_], te
         weight_VN[columns] += part_FN * scale_V[columns, None] / len(of[teacher])
         bias_N += part_N / len(of[teacher])
         left_out_TN += part_TN / len(of[teacher])
+    bias_N -= mean_V @ weight_VN
     return ConceptScores(
         weights="",
         sources={},
         others=len(x_TV),
-        weight_NV=np.ascontiguousarray(weight_VN.T, np.float32),
-        bias_N=(bias_N - mean_V @ weight_VN).astype(np.float32),
         log_q_TN=log_q(model, x_TV[:, wide_columns(config, "full")["rhythm"]]).astype(np.float32),
-        ridge_TN=left_out_TN.astype(np.float32),
         taught_N=y_TN.sum(0, dtype=np.int64),
+        ridges={"full": Ridge(weight_VN.T.astype(np.float32), bias_N.astype(np.float32), left_out_TN)},
     )
 
 
 def class_scores(model: MarEcg, scores: ConceptScores, x_MV: NDArray[np.float32], task: Task) -> Floats:
     """Return the concept scores of each class, [M, K]."""
     log_q_MN = log_q(model, x_MV[:, wide_columns(model.config, "full")["rhythm"]])
-    ridge_MN = scores.ridge(x_MV)
     number = {node.abbr: node.index for node in model.ontology.nodes}
     score_MK = np.full((len(x_MV), len(task.classes)), UNSEEN_LOGIT)
     for k, name in enumerate(task.classes):
         if places := [number[abbr] for abbr in known_concepts(task, name, model.ontology)]:
             families = model.ontology.families
-            score_MK[:, k] = scores.of_class(log_q_MN, ridge_MN, places, places, families)
+            score_MK[:, k] = scores.of_class(log_q_MN, x_MV, "full", places, places, families)
     return score_MK
 
 

@@ -18,9 +18,11 @@ from marecg.evaluate.methods.frozen_encoder import zero_shot
 from marecg.evaluate.scores.metrics import class_auc
 from marecg.model.concept_scores import FILE
 from marecg.model.mar_ecg import MarEcg
+from marecg.model.readout import part_weights, views
 from marecg.recipes.overrides import override
 from marecg.train.run import train
 from marecg.use import fit_concept_scores
+from marecg.use.answers import marked
 from marecg.use.fit_concept_scores import ridge, write_concept_scores
 
 FINDINGS = ("AF", "NSR", "LBBB")
@@ -55,15 +57,32 @@ def test_a_readout_with_beats_ranks_findings_by_the_codes_and_h_rhythm_as_before
     logits: dict[tuple[str, str], np.ndarray] = {}
     for run in ("run", "fitted"):
         model = MarEcg.from_pretrained(place / run)
-        for readout in ("wide", "beats"):
+        for readout in ("wide", "beats", "full"):
             x_MF = marecg.embed(model, signals_of(corpus), fs=500, readout=readout).wide
             trial = zero_shot(model, x_MF, task, model.ontology, readout=readout)
             logits[run, readout] = trial.logits_MK
     np.testing.assert_array_equal(logits["run", "beats"], logits["run", "wide"])
+    np.testing.assert_allclose(logits["run", "full"], logits["run", "wide"], rtol=1e-5)
     np.testing.assert_array_equal(logits["fitted", "wide"], logits["run", "wide"])
     y_MK = corpus.y[:, [corpus.ontology().node(name).index for name in FINDINGS]]
-    before, after = (class_auc(y_MK, logits[run, "beats"]).mean() for run in ("run", "fitted"))
-    assert after > max(0.9, before + 0.1)
+    for readout in ("beats", "full"):
+        before, after = (class_auc(y_MK, logits[run, readout]).mean() for run in ("run", "fitted"))
+        assert after > max(0.9, before + 0.1)
+
+
+def test_the_score_from_the_full_readout_is_the_mean_of_regressions_on_its_views(place):
+    model, corpus = MarEcg.from_pretrained(place / "fitted"), Corpus.open(place / "corpus")
+    x_MV = marecg.embed(model, signals_of(corpus), fs=500, readout="full").wide
+    y_MN = marked(model.ontology, corpus.y).astype(float)
+    expected_MN = np.zeros(y_MN.shape)
+    for columns in views(model.config, "full"):
+        x_MF = x_MV[:, columns].astype(float)
+        weight_F = part_weights(model.config, "full")[columns]
+        z_MF = (x_MF - x_MF.mean(0)) * weight_F / (x_MF.std(0) + 1e-6)
+        weight_FN, bias_N, _ = ridge(z_MF, y_MN)
+        expected_MN += (z_MF @ weight_FN + bias_N) / 3
+    found = model.concept_scores.ridges["full"]
+    np.testing.assert_allclose(x_MV @ found.weight_NV.T + found.bias_N, expected_MN, atol=1e-3)
 
 
 def test_shares_and_embeddings_are_those_of_the_model_without_concept_scores(place):

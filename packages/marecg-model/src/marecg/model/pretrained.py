@@ -15,7 +15,7 @@ from huggingface_hub import snapshot_download
 from ecg_ontology import Ontology
 from marecg.errors import CheckpointError, UsageError
 from marecg.model.concept_scores import FILE as CONCEPT_SCORES
-from marecg.model.concept_scores import ConceptScores
+from marecg.model.concept_scores import TAUGHT, ConceptScores
 from marecg.model.folder import FILES, Description, read, refuse_another, tensors_of, write_tensors
 from marecg.model.names import local_folder
 from marecg.model.readout import readout_width
@@ -68,8 +68,8 @@ def load(model_class: type[Model], folder: Path, ontology: Ontology | None = Non
     tensors = tensors_of(folder / "model.safetensors", model.state_dict(), description.weights)
     model.load_state_dict(tensors, strict=True, assign=True)
     if (folder / CONCEPT_SCORES).is_file():
-        width = readout_width(model.config, "beats")
-        model.concept_scores = ConceptScores.read(folder, weights_sha256(model), len(model.ontology), width)
+        widths = {readout: readout_width(model.config, readout) for readout in TAUGHT}
+        model.concept_scores = ConceptScores.read(folder, weights_sha256(model), len(model.ontology), widths)
     return model.eval()
 
 

@@ -3,11 +3,11 @@
     python -m marecg.use.fit_concept_scores MODEL --data CORPUS [--without SOURCE]
 
 A concept score is the mean of two scores of a concept. One is from the prototypes, which are the model's
-vectors of the concepts. The other is from a ridge regression on the beat readout (`marecg.model.readout`).
-The command writes concept_scores.safetensors into the folder of the model's weights, and updates the model
-card.
+vectors of the concepts. The other is from a ridge regression on the beat readout, or, where it is computed,
+on the full readout (`marecg.model.readout`). The command writes concept_scores.safetensors into the folder of
+the model's weights, and updates the model card.
 
-Shapes: M corpus records, T records that the scores are fitted on, F features, N concepts, V beat readout.
+Shapes: M corpus records, T records that the scores are fitted on, F features, N concepts, V full readout.
 """
 
 import argparse
@@ -24,10 +24,11 @@ from marecg.corpus.prepared import Corpus
 from marecg.embedding.embed import embed
 from marecg.errors import CorpusError, EcgError
 from marecg.evaluate.methods.frozen_encoder import log_q
-from marecg.model.concept_scores import ConceptScores
+from marecg.model.concept_scores import ConceptScores, Ridge
+from marecg.model.config import ModelConfig
 from marecg.model.mar_ecg import MarEcg
 from marecg.model.pretrained import folder_of, weights_sha256
-from marecg.model.readout import part_weights, readout_width, wide_columns
+from marecg.model.readout import columns_within, part_weights, readout_width, views, wide_columns
 from marecg.use.answers import marked
 
 ALPHAS = np.logspace(0, 6, 13)
@@ -42,20 +43,17 @@ def fitted(model: MarEcg, corpus: Corpus, rows: NDArray[np.int64]) -> ConceptSco
     """Fit the concept scores of a model on the codes of some records, given by their row in the corpus."""
     config, y_TN = model.config, marked(model.ontology, corpus.y[rows])
 
-    # beat readout
-    x_TV = np.empty((len(rows), readout_width(config, "beats")), np.float32)
+    x_TV = np.empty((len(rows), readout_width(config, "full")), np.float32)
     for samples in np.unique(corpus.n_valid[rows]):
         same_length = np.flatnonzero(corpus.n_valid[rows] == samples)
         for part in np.array_split(same_length, -(-len(same_length) // BATCH)):
             signals = corpus.signals(rows[part])[:, :, :samples]
-            x_TV[part] = embed(model, signals, fs=corpus.config.fs, readout="beats").wide
+            x_TV[part] = embed(model, signals, fs=corpus.config.fs, readout="full").wide
 
-    # ridge regression on standardised values, with equal weights for the parts of the readout
-    mean_V = x_TV.mean(0, dtype=np.float64)
-    scale_V = part_weights(config, "beats") / (x_TV.std(0, dtype=np.float64) + 1e-6)
-    weight_VN, bias_N, left_out_TN = ridge((x_TV - mean_V) * scale_V, y_TN.astype(np.float64))
-    weight_VN *= scale_V[:, None]
-
+    beats = columns_within(config, "beats", "full")
+    of_view = [ridge_of_view(config, x_TV, columns, y_TN) for columns in views(config, "full")]
+    of_beats = of_view[views(config, "full").index(beats)]
+    of_full = Ridge(*(np.asarray(np.mean(arrays, axis=0)) for arrays in zip(*of_view, strict=True)))
     public = model.provenance.sources if model.provenance else {}  # other names may identify a patient
     sources = Counter(corpus.sources[row] for row in rows)
     from_other_sources = sum(count for source, count in sources.items() if source not in public)
@@ -63,12 +61,35 @@ def fitted(model: MarEcg, corpus: Corpus, rows: NDArray[np.int64]) -> ConceptSco
         weights=weights_sha256(model),
         sources={source: sources[source] for source in sorted(public) if source in sources},
         others=from_other_sources,
-        weight_NV=np.ascontiguousarray(weight_VN.T, np.float32),
-        bias_N=(bias_N - mean_V @ weight_VN).astype(np.float32),
-        log_q_TN=log_q(model, x_TV[:, wide_columns(config)["rhythm"]]).astype(np.float32),
-        ridge_TN=left_out_TN.astype(np.float32),
+        log_q_TN=log_q(model, x_TV[:, wide_columns(config, "full")["rhythm"]]).astype(np.float32),
         taught_N=y_TN.sum(0, dtype=np.int64),
+        ridges={
+            "beats": stored(of_beats._replace(weight_NV=of_beats.weight_NV[:, beats])),
+            "full": stored(of_full),
+        },
     )
+
+
+def ridge_of_view(
+    config: ModelConfig, x_TV: NDArray[np.float32], columns: slice, y_TN: NDArray[np.bool_]
+) -> Ridge:
+    """Fit a ridge regression on a view of the full readout. The weights of all other columns are 0.
+
+    The values are standardised, and the blocks of the view have equal weights.
+    """
+    x_TF = x_TV[:, columns]
+    mean_F = x_TF.mean(0, dtype=np.float64)
+    scale_F = part_weights(config, "full")[columns] / (x_TF.std(0, dtype=np.float64) + 1e-6)
+    weight_FN, bias_N, left_out_TN = ridge((x_TF - mean_F) * scale_F, y_TN.astype(np.float64))
+    weight_FN *= scale_F[:, None]
+    weight_NV = np.zeros((y_TN.shape[1], x_TV.shape[1]))
+    weight_NV[:, columns] = weight_FN.T
+    return Ridge(weight_NV, bias_N - mean_F @ weight_FN, left_out_TN)
+
+
+def stored(fitted: Ridge) -> Ridge:
+    """Return a regression in float32, as it is stored."""
+    return Ridge(*(np.ascontiguousarray(array, np.float32) for array in fitted))
 
 
 def ridge(x_TF: Floats, y_TN: Floats) -> tuple[Floats, Floats, Floats]:

@@ -7,8 +7,8 @@ The prototypes p_c, a vector for each concept of the graph, score a task's class
 (zero-shot). A record's share of a concept is q_c = softmax_c(⟨W_sca h_rhythm, p_c⟩/τ) (eq. gscl-pred), with
 the trained projection W_sca and the temperature τ of the model. The score of a class is the log of the sum of
 q over the concepts of the class (`Task.concepts`). A class may have no concepts. If the model has
-`concept_scores`, and the beat readout is computed, this score is averaged with the score of a ridge
-regression on the beat readout.
+`concept_scores`, and the beat or full readout is computed, this score is averaged with the score of a ridge
+regression on this readout.
 
 Shapes: B recordings, M records, K classes, N concepts, D width, F features, W wide readout, V wide and beat
 readout, C leads, L samples.
@@ -48,7 +48,7 @@ from marecg.evaluate.scores.summary import (
 )
 from marecg.evaluate.tasks.task import FS, Task
 from marecg.model.by_family import family_of, judged_by_family
-from marecg.model.concept_scores import ConceptScores
+from marecg.model.concept_scores import TAUGHT, ConceptScores
 from marecg.model.config import ModelConfig
 from marecg.model.mar_ecg import MarEcg
 from marecg.model.pretrained import weights_sha256
@@ -113,7 +113,7 @@ def encoder(model: MarEcg, readout: Reading = "wide") -> Method:
     if model.ontology and model.prototypes.any():
         if readout == "full":
             rows[FULL] = _from_concepts(model, rows[FULL], "full")
-        read: Readout = "rhythm" if concept_scores_of(model, readout) is None else "beats"
+        read: Readout = "rhythm" if concept_scores_of(model, readout) is None else computed
         read_columns = columns_within(model.config, read, computed)
         rows[ZERO_SHOT] = Row(read_columns, without_labels=partial(_unlearnt, model, read))
 
@@ -270,8 +270,7 @@ def zero_shot(
     """
     began = time.perf_counter()
     log_q_MN = log_q(model, x_MF[:, columns_within(model.config, "rhythm", readout)])
-    scores = model.concept_scores if readout in ("beats", "full") else None
-    ridge_MN = scores.ridge(x_MF[:, columns_within(model.config, "beats", readout)]) if scores else None
+    scores = model.concept_scores
     number = {node.abbr: node.index for node in onto.nodes}
     concepts = [known_concepts(task, name, onto) for name in task.classes]
     score_MK = np.full((len(x_MF), len(concepts)), UNSEEN_LOGIT)
@@ -280,8 +279,8 @@ def zero_shot(
         leaves = summed = [number[abbr] for abbr in names]
         if summed and without_record.issuperset(summed):
             summed = family_of(model, summed)
-        if summed and scores and ridge_MN is not None:
-            score_MK[:, k] = scores.of_class(log_q_MN, ridge_MN, summed, leaves, onto.families)
+        if summed and scores and readout in TAUGHT:
+            score_MK[:, k] = scores.of_class(log_q_MN, x_MF, readout, summed, leaves, onto.families)
         elif summed:
             score_MK[:, k] = logsumexp(log_q_MN[:, summed], axis=1)
     return Trial(
