@@ -25,6 +25,8 @@ from marecg.evaluate.scores.metrics import (
 
 SCORES = Path(__file__).parent / "scores"
 """Folder `choose` has the logits on folds 5 and 6, and `confirm` those on folds 7 and 8."""
+LABELS = {"choose": {"0.01": "10", "0.1": "100", "1": "1,000"}, "confirm": SHARES}
+"""About how many labelled ECGs each share has, by folder."""
 ROCKET = ("minirocket", "minirocket")
 """Encoder and row of MiniRocket."""
 PARTS = (0, 1 / 4, 1 / 3, 1 / 2, 1)
@@ -100,7 +102,7 @@ def rocket(folder: str, encoder: str = BASE) -> Iterator[str]:
     """Yield the table of `full`, averaged with MiniRocket."""
     yield "| labels | MiniRocket's share | super | sub | form | rhythm | mean | minus `full` |"
     yield "|---:|---:|" + "---:|" * (len(TASKS) + 2)
-    for share, labels in SHARES.items():
+    for share, labels in LABELS[folder].items():
         alone = with_rocket(folder, encoder, 0, share)
         for part in PARTS:
             mixed = with_rocket(folder, encoder, part, share)
@@ -136,7 +138,7 @@ def arm(name: str, row: str, share: str) -> Figures:
 def arms() -> Iterator[str]:
     """Yield the table of the arms: the mean of the four tasks, minus the base of seed 0."""
     present = {name: title for name, title in ARMS.items() if place("choose", name).exists()}
-    yield f"| arm | row | {' | '.join(SHARES.values())} | mean | minus base |"
+    yield f"| arm | row | {' | '.join(LABELS['choose'].values())} | mean | minus base |"
     yield "|---|---|" + "---:|" * (len(SHARES) + 2)
     for row, shares in {"full": (*SHARES, "mean"), "beats": (*SHARES, "mean"), "zero-shot": ("0",)}.items():
         for name, title in present.items():
