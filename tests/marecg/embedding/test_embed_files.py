@@ -1,5 +1,6 @@
 """Embedding into one file: who does it does not show."""
 
+import json
 import shutil
 from collections.abc import Iterator
 
@@ -67,6 +68,8 @@ def test_what_is_wrong_elsewhere_is_said_here_and_nothing_is_written(place, tmp_
     weights = load_file(tmp_path / "diverged" / "model.safetensors")
     weights["encoder.blocks.0.norm_spatial.weight"].fill_(1e38)
     save_file(weights, tmp_path / "diverged" / "model.safetensors")
+    description = json.loads((tmp_path / "diverged" / "config.json").read_text())
+    (tmp_path / "diverged" / "config.json").write_text(json.dumps(description | {"weights": None}))
     with pytest.raises(CheckpointError, match=r"norm_spatial\.weight must be at most 1e\+15, got 1e\+38"):
         embed_records(tmp_path / "diverged", [place / "wfdb"], tmp_path / "out.npz", batch_size=2, jobs=2)
     assert [path.name for path in tmp_path.iterdir()] == ["diverged"]
