@@ -20,11 +20,10 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 from research.concepts.rows import TASKS, standardised, trials
-from research.length.read import SHARES
+from research.length.read import SHARES, labels_of
 
 from marecg.base.progress import shown
 from marecg.corpus.prepared import Corpus
-from marecg.embedding.embed import embed
 from marecg.evaluate.methods.features import extract
 from marecg.evaluate.methods.frozen_encoder import encoder, known_concepts, log_q
 from marecg.evaluate.methods.method import FeatureTable, Row
@@ -32,12 +31,12 @@ from marecg.evaluate.probe.linear import UNSEEN_LOGIT
 from marecg.evaluate.scores.summary import FULL
 from marecg.evaluate.tasks.registry import task_named
 from marecg.evaluate.tasks.task import TEST, Folds, Task
-from marecg.model.concept_scores import ConceptScores, Ridge
+from marecg.model.concept_scores import ConceptScores
 from marecg.model.mar_ecg import MarEcg
 from marecg.model.pretrained import folder_of
-from marecg.model.readout import columns_within, part_weights, readout_width, views, wide_columns
+from marecg.model.readout import columns_within, views, wide_columns
 from marecg.use.answers import marked
-from marecg.use.fit_concept_scores import BATCH, ridge, teaching_rows
+from marecg.use.fit_concept_scores import full_readout, mean_of, ridge_of_view, stored, teaching_rows
 
 Floats = NDArray[np.float64]
 
@@ -55,12 +54,9 @@ def main(
         scores = taught(model, x_TV, y_TN, teacher)
         kept: dict[str, Any] = {}
         for task in tasks:
-            part = task.part(TEST)
-            kept[f"{task.name}/classes"] = np.array(task.classes)
-            kept[f"{task.name}/y"] = np.packbits(part.y_MK, axis=1)
-            kept[f"{task.name}/records"] = np.array([task.recordings.ids[row] for row in part.row_M])
+            kept |= labels_of(task)
             x_RV = extract(task.viewed, (encoder(model, "full"),), Path(features), shown)[FULL].x_RF
-            score_MK = class_scores(model, scores, x_RV[part.row_M], task)
+            score_MK = class_scores(model, scores, x_RV[task.part(TEST).row_M], task)
             kept[f"{task.name}/zero-shot/0/0"] = standardised(score_MK).astype(np.float16)
             table = FeatureTable(x_RV, {}, row(model, scores))
             for trial in trials(table, task, SHARES if "full" in titles else ()):
@@ -70,43 +66,22 @@ def main(
         np.savez_compressed(Path(out) / f"{teacher}.npz", **kept)
 
 
-def full_readout(model: MarEcg, corpus: Corpus, rows: NDArray[np.int64]) -> NDArray[np.float32]:
-    """Return the full readout of some records of a corpus, [T, V]."""
-    x_TV = np.empty((len(rows), readout_width(model.config, "full")), np.float32)
-    for samples in np.unique(corpus.n_valid[rows]):
-        same_length = np.flatnonzero(corpus.n_valid[rows] == samples)
-        for part in np.array_split(same_length, -(-len(same_length) // BATCH)):
-            signals = corpus.signals(rows[part])[:, :, :samples]
-            x_TV[part] = embed(model, signals, fs=corpus.config.fs, readout="full").wide
-    return x_TV
-
-
 def taught(model: MarEcg, x_TV: NDArray[np.float32], y_TN: NDArray[np.bool_], teacher: str) -> ConceptScores:
-    """Fit concept scores whose weights are for the full readout. Weights of values that aren't read are 0."""
+    """Fit the concept scores of a teacher. Values that it doesn't read have the weight 0."""
     config = model.config
     of: dict[str, Sequence[slice]] = {
         "beats": [columns_within(config, "beats", "full")],
         "full": [slice(None)],
         "views": views(config, "full"),
     }
-    mean_V = x_TV.mean(0, dtype=np.float64)
-    scale_V = part_weights(config, "full") / (x_TV.std(0, dtype=np.float64) + 1e-6)
-    weight_VN, bias_N = np.zeros((x_TV.shape[1], y_TN.shape[1])), np.zeros(y_TN.shape[1])
-    left_out_TN = np.zeros(y_TN.shape)
-    for columns in of[teacher]:
-        x_TF = (x_TV[:, columns] - mean_V[columns]) * scale_V[columns]
-        part_FN, part_N, part_TN = ridge(x_TF, y_TN.astype(np.float64))
-        weight_VN[columns] += part_FN * scale_V[columns, None] / len(of[teacher])
-        bias_N += part_N / len(of[teacher])
-        left_out_TN += part_TN / len(of[teacher])
-    bias_N -= mean_V @ weight_VN
+    fitted = mean_of([ridge_of_view(config, x_TV, columns, y_TN) for columns in of[teacher]])
     return ConceptScores(
         weights="",
         sources={},
         others=len(x_TV),
         log_q_TN=log_q(model, x_TV[:, wide_columns(config, "full")["rhythm"]]).astype(np.float32),
         taught_N=y_TN.sum(0, dtype=np.int64),
-        ridges={"full": Ridge(weight_VN.T.astype(np.float32), bias_N.astype(np.float32), left_out_TN)},
+        ridges={"full": stored(fitted)},
     )
 
 

@@ -4,7 +4,7 @@
     marecg train --recipe research/edition/heads.py:dense --set dense.targets=TARGETS --data CORPUS --out RUN
 
 `codes` predicts each concept of a record by itself. `dense` predicts intervals and heights of synthetic ECGs,
-whose truth is known (`dense_targets.py`). The paper has neither. The heads aren't exported.
+whose truth is known (`dense_targets.py`). The paper has neither objective. The heads aren't exported.
 
 Shapes: B batch, T patches, D width, J phases, F features, N concepts, R families (roots), M records of the
 corpus, V values.
@@ -170,8 +170,3 @@ def codes() -> Config:
 def dense() -> Config:
     """Return `small` with the head for intervals and heights."""
     return small().derived(name="small-dense", dense=DenseConfig())
-
-
-def both() -> Config:
-    """Return `small` with both heads."""
-    return small().derived(name="small-heads", codes=CodesConfig(), dense=DenseConfig())

@@ -2,33 +2,22 @@
 
     python -m research.edition.tables
 
-Shapes: M test records, K classes, S draws, R resamples.
+Shapes: R resamples.
 """
 
 import sys
-from collections.abc import Iterator, Mapping
-from functools import cache
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
 from research.concepts.rows import TASKS
 from research.length import tables as length
 from research.length.tables import SHARES, Figures
-
-from marecg.evaluate.scores.metrics import (
-    RELIABLE_COUNT,
-    RESAMPLES,
-    mean_macro_auc,
-    weighted_macro_auc,
-)
 
 SCORES = Path(__file__).parent / "scores"
 """Folder `choose` has the logits on folds 5 and 6, and `confirm` those on folds 7 and 8."""
 LABELS = {"choose": {"0.01": "10", "0.1": "100", "1": "1,000"}, "confirm": SHARES}
 """About how many labelled ECGs each share has, by folder."""
-ROCKET = ("minirocket", "minirocket")
-"""Encoder and row of MiniRocket."""
 PARTS = (0, 1 / 4, 1 / 3, 1 / 2, 1)
 """Shares of MiniRocket in an average."""
 
@@ -40,18 +29,8 @@ ARMS = {
     "codes-0": "codes",
     "dense-0": "dense",
     "paper-0": "paper",
-    "both-0": "codes and dense",
 }
 """Titles of the arms by the name of their scores."""
-
-
-@cache
-def weights(folder: str) -> dict[str, NDArray[np.float64]]:
-    """Return the weights [R] of each test record, which all tasks share (Bayesian bootstrap)."""
-    with np.load(place(folder, "minirocket")) as file:
-        records = sorted({record for task in TASKS for record in file[f"{task}/records"].tolist()})
-    drawn_RM = np.random.default_rng(0).exponential(size=(RESAMPLES, len(records)))
-    return dict(zip(records, drawn_RM.T, strict=True))
 
 
 def place(folder: str, name: str) -> Path:
@@ -60,42 +39,22 @@ def place(folder: str, name: str) -> Path:
     return length.SCORES / path.name if folder == "confirm" and not path.exists() else path
 
 
-def figures(folder: str, parts: Mapping[tuple[str, str], float], share: str) -> Figures:
+def figures(folder: str, parts: Sequence[tuple[str, str, float]], share: str) -> Figures:
     """Return the figures of a weighted sum of logits, over classes with enough positives.
 
     Args:
         folder: `choose` or `confirm`.
-        parts: weight of each encoder and row.
+        parts: encoders, their rows, and the weights of these.
         share: share of the labels.
     """
-    return _figures(folder, tuple(parts.items()), share)
-
-
-@cache
-def _figures(folder: str, parts: tuple[tuple[tuple[str, str], float], ...], share: str) -> Figures:
-    estimates, resampled = [], []
-    files = {name: np.load(place(folder, name)) for (name, _), _ in parts}
-    for task in TASKS:
-        first = next(iter(files.values()))
-        y_MK = np.unpackbits(first[f"{task}/y"], axis=1)[:, : len(first[f"{task}/classes"])]
-        enough_K = y_MK.sum(0, dtype=int) >= RELIABLE_COUNT
-        sums_SMK = 0.0
-        for (name, row), weight in parts:
-            file = files[name]
-            keys = [key for key in file.files if key.startswith(f"{task}/{row}/{share}/")]
-            sums_SMK = sums_SMK + weight * np.stack([file[key].astype(np.float64) for key in keys])
-        logits_SMK = np.asarray(sums_SMK)[..., enough_K]
-        weight_of = weights(folder)
-        weight_RM = np.stack([weight_of[record] for record in first[f"{task}/records"].tolist()], axis=1)
-        estimates.append(100 * mean_macro_auc(y_MK[:, enough_K], logits_SMK))
-        resampled.append(100 * weighted_macro_auc(y_MK[:, enough_K], logits_SMK, weight_RM))
-    return Figures(np.array(estimates), np.array(resampled))
+    files = tuple((place(folder, name), row, weight) for name, row, weight in parts)
+    return length.figures_of(files, share)
 
 
 def with_rocket(folder: str, encoder: str, part: float, share: str) -> Figures:
     """Return the figures of `full`, averaged with MiniRocket."""
-    mixture = {(encoder, "full"): 1 - part, ROCKET: part}
-    return figures(folder, {key: weight for key, weight in mixture.items() if weight}, share)
+    mixture = ((encoder, "full", 1 - part), ("minirocket", "minirocket", part))
+    return figures(folder, [each for each in mixture if each[2]], share)
 
 
 def rocket(folder: str, encoder: str = BASE) -> Iterator[str]:
@@ -119,7 +78,7 @@ def teachers() -> Iterator[str]:
     rows += [("confirm", "full", share, labels, "views") for share, labels in SHARES.items()]
     for folder, row, share, labels, name in rows:
         before = (BASE, row) if row == "full" else ("teacher-beats", row)
-        found, former = (figures(folder, {key: 1}, share) for key in ((f"teacher-{name}", row), before))
+        found, former = (figures(folder, [(*key, 1)], share) for key in ((f"teacher-{name}", row), before))
         cells = " | ".join(f"{auc:.1f}" for auc in (*found.task_T, found.mean))
         folds = {"choose": "5, 6", "confirm": "7, 8"}[folder]
         gain = "–" if name == "beats" else str(found - former)
@@ -132,7 +91,7 @@ def arm(name: str, row: str, share: str) -> Figures:
         each = [arm(name, row, one) for one in SHARES]
         task_T = np.mean([figure.task_T for figure in each], axis=0)
         return Figures(task_T, np.mean([figure.resample_TR for figure in each], axis=0))
-    return figures("choose", {(name, row): 1}, share)
+    return figures("choose", [(name, row, 1)], share)
 
 
 def arms() -> Iterator[str]:

@@ -61,16 +61,23 @@ def logits(
     """
     kept: dict[str, Any] = {}
     for task in tasks:
-        part = task.part(TEST)
-        kept[f"{task.name}/classes"] = np.array(task.classes)
-        kept[f"{task.name}/y"] = np.packbits(part.y_MK, axis=1)
-        kept[f"{task.name}/records"] = np.array([task.recordings.ids[row] for row in part.row_M])
+        kept |= labels_of(task)
         for row, table in tables(name, task, features, titles, prototypes=prototypes):
             for trial in trials(table, task, SHARES):
                 key = f"{task.name}/{row}/{trial.fraction:g}/{trial.seed}"
                 kept[key] = standardised(trial.logits_MK).astype(np.float16)
         logger.info("%s, %s", name, task.name)
     return kept
+
+
+def labels_of(task: Task) -> dict[str, Any]:
+    """Return the classes, labels and names of a task's test records, as they are stored with logits."""
+    part = task.part(TEST)
+    return {
+        f"{task.name}/classes": np.array(task.classes),
+        f"{task.name}/y": np.packbits(part.y_MK, axis=1),
+        f"{task.name}/records": np.array([task.recordings.ids[row] for row in part.row_M]),
+    }
 
 
 def tables(

@@ -6,10 +6,13 @@ Shapes: M test records, K classes, S draws, R resamples.
 """
 
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import cache
+from itertools import chain
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -53,28 +56,50 @@ class Figures:
 
 
 @cache
-def weights() -> dict[str, NDArray[np.float64]]:
+def weights(records: tuple[str, ...]) -> dict[str, NDArray[np.float64]]:
     """Return the weights [R] of each test record, which all tasks share (Bayesian bootstrap)."""
-    with np.load(SCORES / "minirocket.npz") as file:
-        records = sorted({record for task in TASKS for record in file[f"{task}/records"].tolist()})
     drawn_RM = np.random.default_rng(0).exponential(size=(RESAMPLES, len(records)))
     return dict(zip(records, drawn_RM.T, strict=True))
 
 
-@cache
 def figures(encoder: str, row: str, share: str, *, every_class: bool = False) -> Figures:
     """Return the figures of an encoder's row at a share of the labels, over reliable classes or all."""
+    return figures_of(((SCORES / f"{encoder}.npz", row, 1.0),), share, every_class=every_class)
+
+
+@cache
+def figures_of(
+    parts: tuple[tuple[Path, str, float], ...], share: str, *, every_class: bool = False
+) -> Figures:
+    """Return the figures of a weighted sum of logits on the same test records.
+
+    Args:
+        parts: files of logits, the row that is read from each, and its weight.
+        share: share of the labels.
+        every_class: whether all classes with positives count, or only reliable ones.
+    """
     estimates, resampled = [], []
-    with np.load(SCORES / f"{encoder}.npz") as file:
+    with ExitStack() as stack:
+        files = [(stack.enter_context(np.load(path)), row, weight) for path, row, weight in parts]
+        first = files[0][0]
+        records = {task: first[f"{task}/records"].tolist() for task in TASKS}
+        weight_of = weights(tuple(sorted(set(chain(*records.values())))))
         for task in TASKS:
-            y_MK = np.unpackbits(file[f"{task}/y"], axis=1)[:, : len(file[f"{task}/classes"])]
+            y_MK = np.unpackbits(first[f"{task}/y"], axis=1)[:, : len(first[f"{task}/classes"])]
             enough_K = scorable(y_MK) if every_class else y_MK.sum(0, dtype=int) >= RELIABLE_COUNT
-            keys = [key for key in file.files if key.startswith(f"{task}/{row}/{share}/")]
-            logits_SMK = np.stack([file[key].astype(np.float64) for key in keys])[..., enough_K]
-            weight_RM = np.stack([weights()[record] for record in file[f"{task}/records"].tolist()], axis=1)
+            logits_SMK = sum(
+                weight * np.stack([file[key].astype(np.float64) for key in keys_of(file, task, row, share)])
+                for file, row, weight in files
+            )[..., enough_K]
+            weight_RM = np.stack([weight_of[record] for record in records[task]], axis=1)
             estimates.append(100 * mean_macro_auc(y_MK[:, enough_K], logits_SMK))
             resampled.append(100 * weighted_macro_auc(y_MK[:, enough_K], logits_SMK, weight_RM))
     return Figures(np.array(estimates), np.array(resampled))
+
+
+def keys_of(file: Mapping[str, NDArray[Any]], task: str, row: str, share: str) -> list[str]:
+    """Return the keys of a row's logits, one per draw of the training records."""
+    return [key for key in file if key.startswith(f"{task}/{row}/{share}/")]
 
 
 def mean_of(encoders: Sequence[str], row: str, share: str, *, every_class: bool = False) -> Figures:

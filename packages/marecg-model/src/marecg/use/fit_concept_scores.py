@@ -43,17 +43,11 @@ def fitted(model: MarEcg, corpus: Corpus, rows: NDArray[np.int64]) -> ConceptSco
     """Fit the concept scores of a model on the codes of some records, given by their row in the corpus."""
     config, y_TN = model.config, marked(model.ontology, corpus.y[rows])
 
-    x_TV = np.empty((len(rows), readout_width(config, "full")), np.float32)
-    for samples in np.unique(corpus.n_valid[rows]):
-        same_length = np.flatnonzero(corpus.n_valid[rows] == samples)
-        for part in np.array_split(same_length, -(-len(same_length) // BATCH)):
-            signals = corpus.signals(rows[part])[:, :, :samples]
-            x_TV[part] = embed(model, signals, fs=corpus.config.fs, readout="full").wide
-
+    x_TV = full_readout(model, corpus, rows)
     beats = columns_within(config, "beats", "full")
     of_view = [ridge_of_view(config, x_TV, columns, y_TN) for columns in views(config, "full")]
     of_beats = of_view[views(config, "full").index(beats)]
-    of_full = Ridge(*(np.asarray(np.mean(arrays, axis=0)) for arrays in zip(*of_view, strict=True)))
+    of_full = mean_of(of_view)
     public = model.provenance.sources if model.provenance else {}  # other names may identify a patient
     sources = Counter(corpus.sources[row] for row in rows)
     from_other_sources = sum(count for source, count in sources.items() if source not in public)
@@ -68,6 +62,17 @@ def fitted(model: MarEcg, corpus: Corpus, rows: NDArray[np.int64]) -> ConceptSco
             "full": stored(of_full),
         },
     )
+
+
+def full_readout(model: MarEcg, corpus: Corpus, rows: NDArray[np.int64]) -> NDArray[np.float32]:
+    """Return the full readout of some records of a corpus, [T, V]."""
+    x_TV = np.empty((len(rows), readout_width(model.config, "full")), np.float32)
+    for samples in np.unique(corpus.n_valid[rows]):
+        same_length = np.flatnonzero(corpus.n_valid[rows] == samples)
+        for part in np.array_split(same_length, -(-len(same_length) // BATCH)):
+            signals = corpus.signals(rows[part])[:, :, :samples]
+            x_TV[part] = embed(model, signals, fs=corpus.config.fs, readout="full").wide
+    return x_TV
 
 
 def ridge_of_view(
@@ -85,6 +90,11 @@ def ridge_of_view(
     weight_NV = np.zeros((y_TN.shape[1], x_TV.shape[1]))
     weight_NV[:, columns] = weight_FN.T
     return Ridge(weight_NV, bias_N - mean_F @ weight_FN, left_out_TN)
+
+
+def mean_of(ridges: Sequence[Ridge]) -> Ridge:
+    """Return the mean of several regressions on the same values."""
+    return Ridge(*(np.asarray(np.mean(arrays, axis=0)) for arrays in zip(*ridges, strict=True)))
 
 
 def stored(fitted: Ridge) -> Ridge:
