@@ -1,0 +1,207 @@
+"""Tune a supervised S4D on PTB-XL's super classes, and compare it with ResNet1d.
+
+    python -m research.edition.s4d FOLDS PTBXL FEATURES OUT NAME [SETTING=VALUE]…
+
+NAME is `resnet1d`, or the name of a variant of the baseline `s4` with the given settings (`Variant`). FOLDS
+are those that train, select the epoch and test. The command writes the test logits to OUT/NAME.npz.
+
+Shapes: M records, C leads, N samples at 100 Hz, L steps, W channels, K classes, V crops of a record.
+"""
+
+import logging
+import sys
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from research.concepts.rows import standardised
+from research.length.read import labels_of
+from torch import Tensor, nn
+
+from ecg_records.signal.leads import LEADS
+from marecg.base.progress import shown
+from marecg.evaluate.methods.features import extract
+from marecg.evaluate.methods.resnet1d import HZ, SAMPLES, ResNet1d, supervised
+from marecg.evaluate.probe.best_round import fit_best
+from marecg.evaluate.scores.metrics import macro_auc
+from marecg.evaluate.tasks.registry import task_named
+from marecg.evaluate.tasks.task import TEST, TRAIN, VAL, Folds
+from marecg_research import s4
+
+logger = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class Variant:
+    """Settings of a training. The defaults are those of the baseline `s4`.
+
+    Attributes:
+        stride: samples per step.
+        kernel: samples that the first convolution sees for a step. The stride if 0.
+        width: channels W.
+        layers: blocks.
+        dropout: dropout of the blocks.
+        crop_s: seconds of a training crop. The logits of a record are the mean over crops, half a crop apart.
+        lr: peak of the learning rate.
+        space_lr: peak for the time steps and poles, which then have no weight decay. As the others if 0.
+        fastest: largest initial time step.
+        pool: `mean` over time, or `max` beside it.
+        norm: `layer` or `batch`.
+        epochs: epochs.
+        seed: seed of weights, batches, crops and dropout.
+    """
+
+    stride: int = s4.STRIDE
+    kernel: int = 0
+    width: int = s4.WIDTH
+    layers: int = s4.LAYERS
+    dropout: float = s4.DROPOUT
+    crop_s: float = 10.0
+    lr: float = 3e-3
+    space_lr: float = 0.0
+    fastest: float = s4.STEPS[1]
+    pool: str = "mean"
+    norm: str = "layer"
+    epochs: int = 30
+    seed: int = 0
+
+    @classmethod
+    def of(cls, settings: list[str]) -> "Variant":
+        """Return the variant with settings such as `stride=2`."""
+        default = cls()
+        pairs = [text.split("=") for text in settings]
+        return cls(**{name: type(getattr(default, name))(value) for name, value in pairs})
+
+
+class BatchNorm(nn.BatchNorm1d):
+    """Batch norm of channels, for [B, L, W]."""
+
+    def forward(self, x_BLW: Tensor) -> Tensor:
+        """Return the standardised values."""
+        return super().forward(x_BLW.transpose(1, 2)).transpose(1, 2)
+
+
+class S4d(nn.Module):
+    """The network of the baseline `s4` with the settings of a variant, from [M, C, N] to [M, K]."""
+
+    def __init__(self, classes: int, variant: Variant) -> None:
+        super().__init__()
+        kernel = variant.kernel or variant.stride
+        self.steps = nn.Sequential(
+            nn.BatchNorm1d(len(LEADS)),
+            nn.Conv1d(
+                len(LEADS), variant.width, kernel, variant.stride, padding=(kernel - variant.stride) // 2
+            ),
+        )
+        blocks = [s4.Block(variant.width) for _ in range(variant.layers)]
+        for block in blocks:
+            if variant.norm == "batch":
+                block.norm = BatchNorm(variant.width)  # type: ignore[assignment]
+            for part in block.modules():
+                if isinstance(part, nn.Dropout):
+                    part.p = variant.dropout
+            low, high = np.log(s4.STEPS[0]), np.log(variant.fastest)
+            nn.init.uniform_(block.space.log_step_GW, low, high)
+        self.blocks = nn.Sequential(*blocks)
+        self.norm = BatchNorm(variant.width) if variant.norm == "batch" else nn.LayerNorm(variant.width)
+        self.pool = variant.pool
+        self.classify = nn.Linear(variant.width * (1 + (variant.pool == "max")), classes)
+
+    def forward(self, x_MCN: Tensor) -> Tensor:
+        """Return the logits."""
+        h_MLW = self.norm(self.blocks(self.steps(x_MCN).transpose(1, 2)))
+        pooled = [h_MLW.mean(1), h_MLW.amax(1)] if self.pool == "max" else [h_MLW.mean(1)]
+        return self.classify(torch.cat(pooled, 1))  # type: ignore[no-any-return]
+
+
+def main(folds: str, root: str, features: str, out: str, name: str, *settings: str) -> None:
+    """Write the standardised logits of a network on the test records, as float16."""
+    torch.set_num_threads(1)
+    variant = Variant.of(list(settings))
+    task = task_named("ptbxl-super").open(Path(root), folds=Folds.of(folds))
+    method = supervised("signals", lambda *_: None)  # type: ignore[arg-type]
+    table = extract(task.viewed, (method,), Path(features), shown)[method.name]
+    parts = {}
+    for part in (TRAIN, VAL, TEST):
+        records = task.part(part)
+        x_MCN = torch.from_numpy(table.x_RF[records.row_M]).float().reshape(-1, len(LEADS), SAMPLES)
+        parts[part] = x_MCN, records.y_MK
+    started = time.monotonic()
+    torch.manual_seed(variant.seed)
+    classes = len(task.classes)
+    net = ResNet1d(classes) if name.startswith("resnet1d") else S4d(classes, variant)
+    epoch, best = train(net, variant, *parts[TRAIN], *parts[VAL])
+    x_MCN, y_MK = parts[TEST]
+    logits_MK = scores(net, x_MCN, variant)
+    kept = {f"{task.name}/{name}/1/0": standardised(logits_MK).astype(np.float16), **labels_of(task)}
+    np.savez_compressed(Path(out) / f"{name}.npz", **kept)
+    text = (
+        f"{name} {' '.join(settings)}: epoch {epoch}, val {best:.4f}, test {macro_auc(y_MK, logits_MK):.4f}"
+    )
+    logger.info("%s, %.0f s", text, time.monotonic() - started)
+
+
+def train(
+    net: nn.Module,
+    variant: Variant,
+    x_MCN: Tensor,
+    y_MK: NDArray[np.uint8],
+    val_MCN: Tensor,
+    val_MK: NDArray[np.uint8],
+) -> tuple[int, float]:
+    """Train as the baseline resnet1d does, with crops. Return the best epoch and its macro AUC on val."""
+    generator = torch.Generator().manual_seed(variant.seed)
+    target_MK = torch.from_numpy(y_MK).float()
+    optimizer = torch.optim.AdamW(groups(net, variant), weight_decay=1e-2)
+    batches = -(-len(x_MCN) // 32)
+    peaks = [group["lr"] for group in optimizer.param_groups]
+    schedule = torch.optim.lr_scheduler.OneCycleLR(optimizer, peaks, total_steps=variant.epochs * batches)
+    length = round(variant.crop_s * HZ)
+
+    def rounds() -> Iterator[int]:
+        for epoch in range(1, variant.epochs + 1):
+            net.train()
+            for rows in torch.randperm(len(x_MCN), generator=generator).chunk(batches):
+                start = int(torch.randint(SAMPLES - length + 1, (), generator=generator))
+                optimizer.zero_grad()
+                logits_MK = net(x_MCN[rows][..., start : start + length])
+                nn.functional.binary_cross_entropy_with_logits(logits_MK, target_MK[rows]).backward()  # type: ignore[no-untyped-call]
+                optimizer.step()
+                schedule.step()
+            yield epoch
+
+    return fit_best(net, rounds(), lambda: macro_auc(val_MK, scores(net, val_MCN, variant)), least=-1.0)
+
+
+def groups(net: nn.Module, variant: Variant) -> list[dict[str, object]]:
+    """Return the parameters with their learning rates."""
+    if not variant.space_lr:
+        return [{"params": list(net.parameters()), "lr": variant.lr}]
+    slow: list[Tensor] = []
+    others: list[Tensor] = []
+    for name, parameter in net.named_parameters():
+        dynamics = name.split(".")[-1] in ("log_step_GW", "log_decay_GWP", "frequency_GWP")
+        (slow if dynamics else others).append(parameter)
+    return [
+        {"params": others, "lr": variant.lr},
+        {"params": slow, "lr": variant.space_lr, "weight_decay": 0.0},
+    ]
+
+
+@torch.no_grad()
+def scores(net: nn.Module, x_MCN: Tensor, variant: Variant) -> NDArray[np.float64]:
+    """Return the logits of records, which are means over crops."""
+    net.eval()
+    length = round(variant.crop_s * HZ)
+    starts = range(0, SAMPLES - length + 1, max(1, length // 2))
+    crops = [torch.cat([net(part[..., n : n + length]) for part in torch.split(x_MCN, 256)]) for n in starts]
+    return np.asarray(torch.stack(crops).mean(0).double().numpy())
+
+
+if __name__ == "__main__":
+    logging.basicConfig(level=logging.INFO, format="%(message)s")
+    main(*sys.argv[1:])
