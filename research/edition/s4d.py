@@ -2,8 +2,9 @@
 
     python -m research.edition.s4d FOLDS PTBXL FEATURES OUT NAME [SETTING=VALUE]…
 
-NAME is `resnet1d`, or the name of a variant of the baseline `s4` with the given settings (`Variant`). FOLDS
-are those that train, select the epoch and test. The command writes the test logits to OUT/NAME.npz.
+NAME begins with `resnet1d`, or is the name of a variant of the baseline `s4` with the given settings
+(`Variant`). FOLDS are those that train, select the epoch and test. The command writes the test logits to
+OUT/NAME.npz.
 
 Shapes: M records, C leads, N samples at 100 Hz, L steps, W channels, K classes, V crops of a record.
 """
@@ -37,7 +38,7 @@ logger = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class Variant:
-    """Settings of a training. The defaults are those of the baseline `s4`.
+    """Settings of a training. The defaults are those of the baseline `s4` before it was tuned.
 
     Attributes:
         stride: samples per step.
@@ -57,7 +58,7 @@ class Variant:
 
     stride: int = s4.STRIDE
     kernel: int = 0
-    width: int = s4.WIDTH
+    width: int = 64
     layers: int = s4.LAYERS
     dropout: float = s4.DROPOUT
     crop_s: float = 10.0
@@ -86,7 +87,7 @@ class BatchNorm(nn.BatchNorm1d):
 
 
 class S4d(nn.Module):
-    """The network of the baseline `s4` with the settings of a variant, from [M, C, N] to [M, K]."""
+    """A network of the baseline's blocks with the settings of a variant, from [M, C, N] to [M, K]."""
 
     def __init__(self, classes: int, variant: Variant) -> None:
         super().__init__()
