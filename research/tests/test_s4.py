@@ -7,7 +7,7 @@ from tests.marecg.evaluate.methods.test_resnet1d import waves
 
 from marecg.evaluate.methods.resnet1d import choose_network
 from marecg.evaluate.scores.metrics import macro_auc
-from marecg_research.s4 import S4, StateSpace, s4
+from marecg_research.s4 import CROP, S4, StateSpace, s4
 
 
 def small_net(classes: int) -> S4:
@@ -59,6 +59,19 @@ def test_a_record_of_any_length_has_logits_and_every_parameter_a_gradient(sample
         assert parameter.grad.isfinite().all(), name
     if samples > 4:
         assert all(parameter.grad.any() for parameter in net.parameters())
+
+
+def test_a_records_logits_are_the_mean_over_crops_and_training_sees_one_crop():
+    torch.manual_seed(0)
+    net = small_net(5).eval().requires_grad_(False)
+    x_BCN = torch.randn(2, 12, 500)
+    crops = [net(x_BCN[..., start : start + CROP]) for start in (0, 125, 250)]
+    torch.testing.assert_close(net(x_BCN), torch.stack(crops).mean(0))
+    net.train()
+    x_BCN.requires_grad_(True)
+    net(x_BCN).sum().backward()
+    seen_N = x_BCN.grad.any(0).any(0).nonzero()[:, 0]
+    assert seen_N[-1] - seen_N[0] < CROP
 
 
 @pytest.mark.slow

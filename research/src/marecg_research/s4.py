@@ -2,7 +2,9 @@
 
 The network is a bidirectional S4D (Gu, Gupta, Goel & Ré 2022, arXiv:2206.11893). Mehari & Strodthoff (2023,
 arXiv:2308.15291) found that S4 is better than convolutions on ECGs. This network is narrower than theirs, and
-a step reads four samples. Signals, shares and epochs are the same as for the baseline resnet1d.
+a step reads four samples. It learns from crops of 2.5 s, and the logits of a record are the mean over crops,
+as in Strodthoff et al. 2021 (arXiv:2004.13701). research/edition chose crops, width and pooling. Signals,
+shares and epochs are the same as for the baseline resnet1d.
 
 A channel is a linear state space: s' = A s + u, y = Re(C s), with diagonal A. Its response to a sample is a
 sum of damped oscillations. So its response to a record is a convolution, which is computed by FFT.
@@ -21,9 +23,11 @@ from marecg.evaluate.methods.method import Method
 from marecg.evaluate.methods.resnet1d import choose_network, supervised
 from marecg.evaluate.tasks.task import Task
 
-WIDTH, LAYERS, POLES = 64, 4, 8
+WIDTH, LAYERS, POLES = 128, 4, 8
 STRIDE = 4
 """Samples per step (40 ms). A step has fewer values, 12 × 4, than the network has channels."""
+CROP = 250
+"""Samples of a crop, 2.5 s."""
 DROPOUT = 0.2
 STEPS = (1e-3, 1e-1)
 """Range of the channels' initial time steps. The memory of a channel is between a beat and the record."""
@@ -88,12 +92,21 @@ class S4(nn.Module):
             nn.BatchNorm1d(len(LEADS)), nn.Conv1d(len(LEADS), width, STRIDE, stride=STRIDE)
         )
         self.blocks = nn.Sequential(*(Block(width) for _ in range(layers)), nn.LayerNorm(width))
-        self.classify = nn.Linear(width, classes)
+        self.classify = nn.Linear(2 * width, classes)
 
     def forward(self, x_BCN: Tensor) -> Tensor:
-        """Return the logits, which are computed from the mean over time."""
+        """Return the logits of a random crop in training, otherwise the mean over crops half a crop apart."""
+        length = min(CROP, x_BCN.shape[-1])
+        last = x_BCN.shape[-1] - length
+        if self.training:
+            starts = [int(torch.randint(last + 1, ()))]
+        else:
+            starts = [*range(0, last + 1, max(1, length // 2))]
+        return torch.stack([self._of_crop(x_BCN[..., start : start + length]) for start in starts]).mean(0)
+
+    def _of_crop(self, x_BCN: Tensor) -> Tensor:
         h_BLW = self.blocks(self.steps(x_BCN).transpose(1, 2))
-        return self.classify(h_BLW.mean(1))  # type: ignore[no-any-return]
+        return self.classify(torch.cat([h_BLW.mean(1), h_BLW.amax(1)], 1))  # type: ignore[no-any-return]
 
 
 def s4(_task: Task) -> Method:
