@@ -1,20 +1,20 @@
-"""Tune a supervised S4D on PTB-XL's super classes, and compare it with ResNet1d.
+"""Tune a supervised S4D on PTB-XL, and compare it with ResNet1d.
 
-    python -m research.edition.s4d FOLDS PTBXL FEATURES OUT NAME [SETTING=VALUE]…
+    python -m research.edition.s4d TASKS FOLDS PTBXL FEATURES OUT NAME [SETTING=VALUE]…
 
-NAME begins with `resnet1d`, or is the name of a variant of the baseline `s4` with the given settings
-(`Variant`). FOLDS are those that train, select the epoch and test. The command writes the test logits to
-OUT/NAME.npz.
+TASKS are names such as ptbxl-super,ptbxl-form. FOLDS are those that train, select the epoch and test. NAME
+begins with `resnet1d`, or is the name of a variant of the baseline `s4` with the given settings (`Variant`).
+The command writes the test logits to OUT/NAME.npz.
 
 Shapes: M records, C leads, N samples at 100 Hz, L steps, W channels, K classes, V crops of a record.
 """
 
 import logging
 import sys
-import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import torch
@@ -30,7 +30,7 @@ from marecg.evaluate.methods.resnet1d import HZ, SAMPLES, ResNet1d, supervised
 from marecg.evaluate.probe.best_round import fit_best
 from marecg.evaluate.scores.metrics import macro_auc
 from marecg.evaluate.tasks.registry import task_named
-from marecg.evaluate.tasks.task import TEST, TRAIN, VAL, Folds
+from marecg.evaluate.tasks.task import TEST, TRAIN, VAL, Folds, Task
 from marecg_research import s4
 
 logger = logging.getLogger(__name__)
@@ -119,31 +119,34 @@ class S4d(nn.Module):
         return self.classify(torch.cat(pooled, 1))  # type: ignore[no-any-return]
 
 
-def main(folds: str, root: str, features: str, out: str, name: str, *settings: str) -> None:
+def main(tasks: str, folds: str, root: str, features: str, out: str, name: str, *settings: str) -> None:
     """Write the standardised logits of a network on the test records, as float16."""
     torch.set_num_threads(1)
     variant = Variant.of(list(settings))
-    task = task_named("ptbxl-super").open(Path(root), folds=Folds.of(folds))
+    kept: dict[str, Any] = {}
+    for task in (task_named(each).open(Path(root), folds=Folds.of(folds)) for each in tasks.split(",")):
+        logits_MK = fitted(task, Path(features), name, variant)
+        auc = macro_auc(task.part(TEST).y_MK, logits_MK)
+        logger.info("%s: %s, test %.4f", task.name, " ".join([name, *settings]), auc)
+        kept |= {f"{task.name}/{name}/1/0": standardised(logits_MK).astype(np.float16), **labels_of(task)}
+    np.savez_compressed(Path(out) / f"{name}.npz", **kept)
+
+
+def fitted(task: Task, features: Path, name: str, variant: Variant) -> NDArray[np.float64]:
+    """Return the logits of a task's test records from a network that is trained on its training records."""
     method = supervised("signals", lambda *_: None)  # type: ignore[arg-type]
-    table = extract(task.viewed, (method,), Path(features), shown)[method.name]
+    table = extract(task.viewed, (method,), features, shown)[method.name]
     parts = {}
     for part in (TRAIN, VAL, TEST):
         records = task.part(part)
         x_MCN = torch.from_numpy(table.x_RF[records.row_M]).float().reshape(-1, len(LEADS), SAMPLES)
         parts[part] = x_MCN, records.y_MK
-    started = time.monotonic()
     torch.manual_seed(variant.seed)
     classes = len(task.classes)
     net = ResNet1d(classes) if name.startswith("resnet1d") else S4d(classes, variant)
     epoch, best = train(net, variant, *parts[TRAIN], *parts[VAL])
-    x_MCN, y_MK = parts[TEST]
-    logits_MK = scores(net, x_MCN, variant)
-    kept = {f"{task.name}/{name}/1/0": standardised(logits_MK).astype(np.float16), **labels_of(task)}
-    np.savez_compressed(Path(out) / f"{name}.npz", **kept)
-    text = (
-        f"{name} {' '.join(settings)}: epoch {epoch}, val {best:.4f}, test {macro_auc(y_MK, logits_MK):.4f}"
-    )
-    logger.info("%s, %.0f s", text, time.monotonic() - started)
+    logger.info("epoch %d, val %.4f", epoch, best)
+    return scores(net, parts[TEST][0], variant)
 
 
 def train(

@@ -95,8 +95,10 @@ def tables(
         yield name, FeatureTable(table.x_RF, {}, Row(choose=method.choose))
         return
     seed = name.removeprefix("random-")
-    config = MarEcg.from_pretrained("marecg-small").config
-    model = MarEcg.from_pretrained(name) if seed == name else random_encoder(config, int(seed))
+    if seed == name:
+        model = MarEcg.from_pretrained(name)
+    else:
+        model = random_encoder(MarEcg.from_pretrained("marecg-small").config, int(seed))
     x_RF = extract(task.viewed, (encoder(model, "full"),), features, shown)[FULL].x_RF
     yield from _rows(model, x_RF, titles, "")
     if prototypes and model.concept_scores is not None:
