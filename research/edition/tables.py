@@ -14,6 +14,8 @@ from research.concepts.rows import TASKS
 from research.length import tables as length
 from research.length.tables import SHARES, Figures
 
+from marecg.evaluate.scores.metrics import Floats, interval, mean_macro_auc, weighted_macro_auc
+
 SCORES = Path(__file__).parent / "scores"
 """Folder `choose` has the logits on folds 5 and 6, and `confirm` those on folds 7 and 8."""
 LABELS = {"choose": {"0.01": "10", "0.1": "100", "1": "1,000"}, "confirm": SHARES}
@@ -29,8 +31,30 @@ ARMS = {
     "codes-0": "codes",
     "dense-0": "dense",
     "paper-0": "paper",
+    "synth3-0": "synth3",
+    "stem-0": "stem",
+    "s4d-0": "s4d",
 }
 """Titles of the arms by the name of their scores."""
+SUPER = TASKS[0]
+VARIANTS = {
+    "resnet1d": "ResNet1d",
+    "s4": "S4D as it was",
+    "crops": "crops of 2.5 s",
+    "kernel": "first convolution of 16 samples",
+    "max": "maximum beside the mean",
+    "slow": "lower rate for the state spaces",
+    "batch": "batch norm",
+    "crops-max": "crops and maximum",
+    "crops-max-60": "crops and maximum, 60 epochs",
+    "crops-max-128": "crops and maximum, width 128",
+    "crops-max-batch": "crops and maximum, batch norm",
+}
+"""Settings of the supervised networks by the name of their scores, in order of training."""
+TUNED, SEEDS = "s4-tuned", 3
+"""Name of the chosen variant's scores on folds 7 and 8, and number of seeds there."""
+S4D = f"{TUNED}-0"
+"""Name of the scores on all tasks."""
 
 
 def place(folder: str, name: str) -> Path:
@@ -107,9 +131,57 @@ def arms() -> Iterator[str]:
             yield f"| {title} | {row} | {' | '.join(cells)} | {gain} |"
 
 
+def supervised() -> Iterator[str]:
+    """Yield the table of the supervised networks on super, with all labels: choosing, then confirming."""
+    yield "| folds | network | super | minus ResNet1d |"
+    yield "|---|---|---:|---:|"
+    for name, settings in VARIANTS.items():
+        yield _supervised("5, 6", settings, [name], ["resnet1d"])
+    ours, theirs = ([f"{name}-{seed}" for seed in range(SEEDS)] for name in (TUNED, "resnet1d"))
+    for seed, pair in enumerate(zip(ours, theirs, strict=True)):
+        yield _supervised("7, 8", f"ResNet1d, seed {seed}", [pair[1]], [pair[1]])
+        yield _supervised("7, 8", f"S4D, tuned, seed {seed}", [pair[0]], [pair[1]])
+    yield _supervised("7, 8", "S4D, tuned, mean of the seeds", ours, theirs)
+
+
+def _supervised(folds: str, title: str, names: Sequence[str], others: Sequence[str]) -> str:
+    found, theirs = (np.mean([on_super(name) for name in each], axis=0) for each in (names, others))
+    gained = found - theirs
+    low, high = interval(gained[1:])
+    gain = "–" if names == others else f"{gained[0]:+.1f} [{low:+.1f}, {high:+.1f}]".replace("-", "−")
+    return f"| {folds} | {title} | {found[0]:.1f} | {gain} |"
+
+
+def on_super(name: str) -> Floats:
+    """Return the macro AUC in percent of a supervised network on super, and its resamples, [1 + R]."""
+    with np.load(SCORES / "s4d" / f"{name}.npz") as file:
+        y_MK = np.unpackbits(file[f"{SUPER}/y"], axis=1)[:, : len(file[f"{SUPER}/classes"])]
+        weight_of = length.weights(tuple(sorted(file[f"{SUPER}/records"].tolist())))
+        weight_RM = np.stack([weight_of[record] for record in file[f"{SUPER}/records"].tolist()], axis=1)
+        logits_SMK = file[f"{SUPER}/{name}/1/0"].astype(np.float64)[None]
+    resampled = weighted_macro_auc(y_MK, logits_SMK, weight_RM)
+    return np.array([100 * mean_macro_auc(y_MK, logits_SMK), *(100 * resampled)])
+
+
+def beside_full() -> Iterator[str]:
+    """Yield the table of the tuned S4D and MiniRocket beside `full`, on folds 7 and 8 with all labels."""
+    yield "| method | super | sub | form | rhythm | mean | minus `full` |"
+    yield "|---|" + "---:|" * (len(TASKS) + 2)
+    ours = figures("confirm", [("teacher-views", "full", 1)], "1")
+    rows = {
+        "`full`": ("teacher-views", "full"),
+        "S4D": (S4D, S4D),
+        "MiniRocket": ("minirocket", "minirocket"),
+    }
+    for title, key in rows.items():
+        found = figures("confirm", [(*key, 1)], "1")
+        cells = " | ".join(f"{auc:.1f}" for auc in (*found.task_T, found.mean))
+        yield f"| {title} | {cells} | {'–' if found is ours else found - ours} |"
+
+
 def tables() -> Iterator[str]:
     """Yield the tables of report.md."""
-    for table in (rocket("choose"), rocket("confirm"), teachers(), arms()):
+    for table in (rocket("choose"), rocket("confirm"), teachers(), arms(), supervised(), beside_full()):
         yield "\n".join(table)
 
 

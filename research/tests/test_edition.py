@@ -1,4 +1,4 @@
-"""The heads of the second edition learn from known codes and known truth alone; the report has the tables."""
+"""The heads of the second edition, its stems, and its report, which has the tables."""
 
 from pathlib import Path
 
@@ -8,6 +8,7 @@ import torch
 from research.edition import tables
 from research.edition.dense_targets import values
 from research.edition.heads import codes_loss
+from research.edition.stem import STEMS, StemTokens
 
 import ecg_ontology
 from ecg_synth import LEADS, Noise, record
@@ -61,6 +62,21 @@ def test_dense_targets_show_what_a_finding_changes():
     fibrillating = values(record("AF", rng=np.random.default_rng(3), noise=Noise().times(0)))
     assert np.isnan(fibrillating[0])
     assert np.isfinite(fibrillating[1:]).all()
+
+
+@pytest.mark.parametrize("name", STEMS)
+def test_a_stem_sees_beyond_the_patch_but_nothing_of_hidden_patches(name):
+    torch.manual_seed(0)
+    tokens = StemTokens(12, 8, 100, 32, stem=STEMS[name]).requires_grad_(False)
+    x_BTCP = torch.randn(1, 8, 12, 100)
+    changed_BTCP = x_BTCP.clone()
+    changed_BTCP[0, 3, 2] += 1
+    differ_TC = (tokens(x_BTCP) - tokens(changed_BTCP)).abs().sum(-1)[0] > 0
+    assert differ_TC[2:5, 2].all()
+    assert not differ_TC[:, [0, 1, *range(3, 12)]].any()
+    hidden_BTC = torch.zeros(1, 8, 12, dtype=torch.bool)
+    hidden_BTC[0, 3, 2] = True
+    torch.testing.assert_close(tokens(x_BTCP, hidden_BTC), tokens(changed_BTCP, hidden_BTC), rtol=0, atol=0)
 
 
 def test_the_report_has_the_tables_that_the_scores_give():
