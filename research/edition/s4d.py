@@ -6,7 +6,7 @@ TASKS are names such as ptbxl-super,ptbxl-form. FOLDS are those that train, sele
 begins with `resnet1d`, or is the name of a variant of the baseline `s4` with the given settings (`Variant`).
 The command writes the test logits to OUT/NAME.npz.
 
-Shapes: M records, C leads, N samples at 100 Hz, L steps, W channels, K classes, V crops of a record.
+Shapes: M records, C leads, N samples at 100 Hz, L steps, W channels, K classes.
 """
 
 import logging
@@ -26,7 +26,15 @@ from torch import Tensor, nn
 from ecg_records.signal.leads import LEADS
 from marecg.base.progress import shown
 from marecg.evaluate.methods.features import extract
-from marecg.evaluate.methods.resnet1d import HZ, SAMPLES, ResNet1d, supervised
+from marecg.evaluate.methods.resnet1d import (
+    HZ,
+    LEARNING_RATE,
+    SAMPLES,
+    STEP_RECORDS,
+    WEIGHT_DECAY,
+    ResNet1d,
+    supervised,
+)
 from marecg.evaluate.probe.best_round import fit_best
 from marecg.evaluate.scores.metrics import macro_auc
 from marecg.evaluate.tasks.registry import task_named
@@ -41,14 +49,10 @@ class Variant:
     """Settings of a training. The defaults are those of the baseline `s4` before it was tuned.
 
     Attributes:
-        stride: samples per step.
-        kernel: samples that the first convolution sees for a step. The stride if 0.
+        kernel: samples that the first convolution sees for a step.
         width: channels W.
-        layers: blocks.
-        dropout: dropout of the blocks.
         crop_s: seconds of a training crop. The logits of a record are the mean over crops, half a crop apart.
-        lr: peak of the learning rate.
-        space_lr: peak for the time steps and poles, which then have no weight decay. As the others if 0.
+        space_lr: learning rate of time steps and poles, which then have no weight decay. The usual rate if 0.
         fastest: largest initial time step.
         pool: `mean` over time, or `max` beside it.
         norm: `layer` or `batch`.
@@ -56,13 +60,9 @@ class Variant:
         seed: seed of weights, batches, crops and dropout.
     """
 
-    stride: int = s4.STRIDE
-    kernel: int = 0
+    kernel: int = s4.STRIDE
     width: int = 64
-    layers: int = s4.LAYERS
-    dropout: float = s4.DROPOUT
     crop_s: float = 10.0
-    lr: float = 3e-3
     space_lr: float = 0.0
     fastest: float = s4.STEPS[1]
     pool: str = "mean"
@@ -91,20 +91,13 @@ class S4d(nn.Module):
 
     def __init__(self, classes: int, variant: Variant) -> None:
         super().__init__()
-        kernel = variant.kernel or variant.stride
-        self.steps = nn.Sequential(
-            nn.BatchNorm1d(len(LEADS)),
-            nn.Conv1d(
-                len(LEADS), variant.width, kernel, variant.stride, padding=(kernel - variant.stride) // 2
-            ),
-        )
-        blocks = [s4.Block(variant.width) for _ in range(variant.layers)]
+        beyond = (variant.kernel - s4.STRIDE) // 2
+        steps = nn.Conv1d(len(LEADS), variant.width, variant.kernel, s4.STRIDE, padding=beyond)
+        self.steps = nn.Sequential(nn.BatchNorm1d(len(LEADS)), steps)
+        blocks = [s4.Block(variant.width) for _ in range(s4.LAYERS)]
         for block in blocks:
             if variant.norm == "batch":
                 block.norm = BatchNorm(variant.width)  # type: ignore[assignment]
-            for part in block.modules():
-                if isinstance(part, nn.Dropout):
-                    part.p = variant.dropout
             low, high = np.log(s4.STEPS[0]), np.log(variant.fastest)
             nn.init.uniform_(block.space.log_step_GW, low, high)
         self.blocks = nn.Sequential(*blocks)
@@ -160,8 +153,8 @@ def train(
     """Train as the baseline resnet1d does, with crops. Return the best epoch and its macro AUC on val."""
     generator = torch.Generator().manual_seed(variant.seed)
     target_MK = torch.from_numpy(y_MK).float()
-    optimizer = torch.optim.AdamW(groups(net, variant), weight_decay=1e-2)
-    batches = -(-len(x_MCN) // 32)
+    optimizer = torch.optim.AdamW(groups(net, variant), weight_decay=WEIGHT_DECAY)
+    batches = -(-len(x_MCN) // STEP_RECORDS)
     peaks = [group["lr"] for group in optimizer.param_groups]
     schedule = torch.optim.lr_scheduler.OneCycleLR(optimizer, peaks, total_steps=variant.epochs * batches)
     length = round(variant.crop_s * HZ)
@@ -184,14 +177,14 @@ def train(
 def groups(net: nn.Module, variant: Variant) -> list[dict[str, object]]:
     """Return the parameters with their learning rates."""
     if not variant.space_lr:
-        return [{"params": list(net.parameters()), "lr": variant.lr}]
+        return [{"params": list(net.parameters()), "lr": LEARNING_RATE}]
     slow: list[Tensor] = []
     others: list[Tensor] = []
     for name, parameter in net.named_parameters():
         dynamics = name.split(".")[-1] in ("log_step_GW", "log_decay_GWP", "frequency_GWP")
         (slow if dynamics else others).append(parameter)
     return [
-        {"params": others, "lr": variant.lr},
+        {"params": others, "lr": LEARNING_RATE},
         {"params": slow, "lr": variant.space_lr, "weight_decay": 0.0},
     ]
 

@@ -43,7 +43,7 @@ VARIANTS = {
     "crops": "crops of 2.5 s",
     "kernel": "first convolution of 16 samples",
     "max": "maximum beside the mean",
-    "slow": "lower rate for the state spaces",
+    "slow": "learning rate 0.001 for the state spaces",
     "batch": "batch norm",
     "crops-max": "crops and maximum",
     "crops-max-60": "crops and maximum, 60 epochs",

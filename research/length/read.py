@@ -2,9 +2,9 @@
 
     python -m research.length.read PTBXL FEATURES OUT ENCODER…
 
-ENCODER is a run folder, `random-SEED` for an untrained encoder, or a baseline: `minirocket` or `s4`. FEATURES
-is a folder that keeps computed features. The command writes OUT/ENCODER.npz. Records, draws and classifiers
-are the same as in `marecg probe --set readout=full --set folds=1-5,6,7-8`.
+ENCODER is a run folder, `random-SEED` for an untrained encoder, or `minirocket`. FEATURES is a folder that
+keeps computed features. The command writes OUT/ENCODER.npz. Records, draws and classifiers are the same as in
+`marecg probe --set readout=full --set folds=1-5,6,7-8`.
 
 Shapes: M test records, K classes.
 """
@@ -29,11 +29,9 @@ from marecg.evaluate.tasks.registry import task_named
 from marecg.evaluate.tasks.task import TEST, Folds, Task
 from marecg.model.mar_ecg import MarEcg
 from marecg_research.minirocket import minirocket
-from marecg_research.s4 import s4
 
 FOLDS = "1-5,6,7-8"
 SHARES = (0.01, 0.1, 1.0)
-BASELINES = {"minirocket": minirocket, "s4": s4}
 ROWS = {FULL: "full", CONCEPTS: "concepts", BEATS: "beats", ZERO_SHOT: "zero-shot"}
 
 logger = logging.getLogger(__name__)
@@ -89,10 +87,10 @@ def tables(
 
     A name that ends in `, prototypes` means that concept scores come from the prototypes alone.
     """
-    if name in BASELINES:
-        method = BASELINES[name](task)
+    if name == "minirocket":
+        method = minirocket(task)
         table = extract(task.viewed, (method,), features, shown)[method.name]
-        yield name, FeatureTable(table.x_RF, {}, Row(choose=method.choose))
+        yield "minirocket", FeatureTable(table.x_RF, {}, Row(choose=method.choose))
         return
     seed = name.removeprefix("random-")
     if seed == name:
