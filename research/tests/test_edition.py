@@ -79,6 +79,7 @@ def test_a_stem_sees_beyond_the_patch_but_nothing_of_hidden_patches(name):
     torch.testing.assert_close(tokens(x_BTCP, hidden_BTC), tokens(changed_BTCP, hidden_BTC), rtol=0, atol=0)
 
 
+@pytest.mark.slow
 def test_the_report_has_the_tables_that_the_scores_give():
     report = (Path(tables.__file__).parent / "report.md").read_text(encoding="utf-8")
     assert all(table in report for table in tables.tables()), "python -m research.edition.tables"
