@@ -1,29 +1,25 @@
 """Print the tables of the second edition from the logits in scores/.
 
-    python -m research.edition.tables
+python -m research.edition.tables
 
-Shapes: R resamples.
 """
 
 import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-import numpy as np
 from research.concepts.rows import TASKS
 from research.length import tables as length
 from research.length.tables import SHARES, Figures
-
-from marecg.evaluate.scores.metrics import Floats, interval, mean_macro_auc, weighted_macro_auc
 
 SCORES = Path(__file__).parent / "scores"
 """Folder `choose` has the logits on folds 5 and 6, and `confirm` those on folds 7 and 8."""
 LABELS = {"choose": {"0.01": "10", "0.1": "100", "1": "1,000"}, "confirm": SHARES}
 """About how many labelled ECGs each share has, by folder."""
+FOLDS = {"choose": "5, 6", "confirm": "7, 8"}
+"""Test folds by folder."""
 PARTS = (0, 1 / 4, 1 / 3, 1 / 2, 1)
 """Shares of MiniRocket in an average."""
-
-
 BASE = "run-1430-0"
 ARMS = {
     BASE: "base, seed 0",
@@ -36,13 +32,12 @@ ARMS = {
     "s4d-0": "s4d",
 }
 """Titles of the arms by the name of their scores."""
-SUPER = TASKS[0]
 VARIANTS = {
     "resnet1d": "ResNet1d",
     "s4": "S4D as it was",
     "crops": "crops of 2.5 s",
     "kernel": "first convolution of 16 samples",
-    "max": "maximum beside the mean",
+    "max": "pooling by mean and maximum",
     "slow": "learning rate 0.001 for the state spaces",
     "batch": "batch norm",
     "crops-max": "crops and maximum",
@@ -104,17 +99,14 @@ def teachers() -> Iterator[str]:
         before = (BASE, row) if row == "full" else ("teacher-beats", row)
         found, former = (figures(folder, [(*key, 1)], share) for key in ((f"teacher-{name}", row), before))
         cells = " | ".join(f"{auc:.1f}" for auc in (*found.task_T, found.mean))
-        folds = {"choose": "5, 6", "confirm": "7, 8"}[folder]
         gain = "–" if name == "beats" else str(found - former)
-        yield f"| {folds} | {row} | {labels} | {name} | {cells} | {gain} |"
+        yield f"| {FOLDS[folder]} | {row} | {labels} | {name} | {cells} | {gain} |"
 
 
 def arm(name: str, row: str, share: str) -> Figures:
     """Return the figures of an arm's row on folds 5 and 6. Share `mean` is the mean of all three shares."""
     if share == "mean":
-        each = [arm(name, row, one) for one in SHARES]
-        task_T = np.mean([figure.task_T for figure in each], axis=0)
-        return Figures(task_T, np.mean([figure.resample_TR for figure in each], axis=0))
+        return length.mean([arm(name, row, one) for one in SHARES])
     return figures("choose", [(name, row, 1)], share)
 
 
@@ -135,36 +127,25 @@ def supervised() -> Iterator[str]:
     """Yield the table of the supervised networks on super, with all labels: choosing, then confirming."""
     yield "| folds | network | super | minus ResNet1d |"
     yield "|---|---|---:|---:|"
-    for name, settings in VARIANTS.items():
-        yield _supervised("5, 6", settings, [name], ["resnet1d"])
+    rows = [("choose", title, [name], ["resnet1d"]) for name, title in VARIANTS.items()]
     ours, theirs = ([f"{name}-{seed}" for seed in range(SEEDS)] for name in (TUNED, "resnet1d"))
-    for seed, pair in enumerate(zip(ours, theirs, strict=True)):
-        yield _supervised("7, 8", f"ResNet1d, seed {seed}", [pair[1]], [pair[1]])
-        yield _supervised("7, 8", f"S4D, tuned, seed {seed}", [pair[0]], [pair[1]])
-    yield _supervised("7, 8", "S4D, tuned, mean of the seeds", ours, theirs)
+    for seed in range(SEEDS):
+        rows.append(("confirm", f"ResNet1d, seed {seed}", [theirs[seed]], [theirs[seed]]))
+        rows.append(("confirm", f"S4D, tuned, seed {seed}", [ours[seed]], [theirs[seed]]))
+    rows.append(("confirm", "S4D, tuned, mean of the seeds", ours, theirs))
+    for folder, title, names, others in rows:
+        found, former = (length.mean([on_super(folder, name) for name in each]) for each in (names, others))
+        gain = "–" if names == others else found - former
+        yield f"| {FOLDS[folder]} | {title} | {found.mean:.1f} | {gain} |"
 
 
-def _supervised(folds: str, title: str, names: Sequence[str], others: Sequence[str]) -> str:
-    found, theirs = (np.mean([on_super(name) for name in each], axis=0) for each in (names, others))
-    gained = found - theirs
-    low, high = interval(gained[1:])
-    gain = "–" if names == others else f"{gained[0]:+.1f} [{low:+.1f}, {high:+.1f}]".replace("-", "−")
-    return f"| {folds} | {title} | {found[0]:.1f} | {gain} |"
-
-
-def on_super(name: str) -> Floats:
-    """Return the macro AUC in percent of a supervised network on super, and its resamples, [1 + R]."""
-    with np.load(SCORES / "s4d" / f"{name}.npz") as file:
-        y_MK = np.unpackbits(file[f"{SUPER}/y"], axis=1)[:, : len(file[f"{SUPER}/classes"])]
-        weight_of = length.weights(tuple(sorted(file[f"{SUPER}/records"].tolist())))
-        weight_RM = np.stack([weight_of[record] for record in file[f"{SUPER}/records"].tolist()], axis=1)
-        logits_SMK = file[f"{SUPER}/{name}/1/0"].astype(np.float64)[None]
-    resampled = weighted_macro_auc(y_MK, logits_SMK, weight_RM)
-    return np.array([100 * mean_macro_auc(y_MK, logits_SMK), *(100 * resampled)])
+def on_super(folder: str, name: str) -> Figures:
+    """Return the figures of a supervised network on super alone, with all labels."""
+    return length.figures_of(((place(folder, name), name, 1.0),), "1", tasks=TASKS[:1])
 
 
 def beside_full() -> Iterator[str]:
-    """Yield the table of the tuned S4D and MiniRocket beside `full`, on folds 7 and 8 with all labels."""
+    """Yield the table of `full`, the tuned S4D and MiniRocket on folds 7 and 8, with all labels."""
     yield "| method | super | sub | form | rhythm | mean | minus `full` |"
     yield "|---|" + "---:|" * (len(TASKS) + 2)
     ours = figures("confirm", [("teacher-views", "full", 1)], "1")

@@ -35,7 +35,7 @@ RANDOM = sorted(path.stem for path in SCORES.glob("random-*.npz"))
 
 @dataclass(frozen=True)
 class Figures:
-    """Macro AUC in percent of the four tasks, and its resamples, [4] and [4, R]."""
+    """Macro AUC in percent of T tasks, and its resamples, [T] and [T, R]."""
 
     task_T: Floats
     resample_TR: Floats
@@ -46,11 +46,11 @@ class Figures:
 
     @property
     def mean(self) -> float:
-        """Return the mean of the four tasks."""
+        """Return the mean of the tasks."""
         return float(self.task_T.mean())
 
     def __str__(self) -> str:
-        """Return the mean of the four tasks as a gain, with its 95 % interval."""
+        """Return the mean of the tasks as a gain, with its 95 % interval."""
         low, high = interval(self.resample_TR.mean(0))
         return f"{self.mean:+.1f} [{low:+.1f}, {high:+.1f}]".replace("-", "−")
 
@@ -69,7 +69,11 @@ def figures(encoder: str, row: str, share: str, *, every_class: bool = False) ->
 
 @cache
 def figures_of(
-    parts: tuple[tuple[Path, str, float], ...], share: str, *, every_class: bool = False
+    parts: tuple[tuple[Path, str, float], ...],
+    share: str,
+    *,
+    every_class: bool = False,
+    tasks: Sequence[str] = TASKS,
 ) -> Figures:
     """Return the figures of a weighted sum of logits on the same test records.
 
@@ -77,14 +81,15 @@ def figures_of(
         parts: files of logits, the row that is read from each, and its weight.
         share: share of the labels.
         every_class: whether all classes with positives count, or only reliable ones.
+        tasks: tasks of the figures.
     """
     estimates, resampled = [], []
     with ExitStack() as stack:
         files = [(stack.enter_context(np.load(path)), row, weight) for path, row, weight in parts]
         first = files[0][0]
-        records = {task: first[f"{task}/records"].tolist() for task in TASKS}
+        records = {task: first[f"{task}/records"].tolist() for task in tasks}
         weight_of = weights(tuple(sorted(set(chain(*records.values())))))
-        for task in TASKS:
+        for task in tasks:
             y_MK = np.unpackbits(first[f"{task}/y"], axis=1)[:, : len(first[f"{task}/classes"])]
             enough_K = scorable(y_MK) if every_class else y_MK.sum(0, dtype=int) >= RELIABLE_COUNT
             logits_SMK = sum(
@@ -104,9 +109,13 @@ def keys_of(file: Mapping[str, NDArray[Any]], task: str, row: str, share: str) -
 
 def mean_of(encoders: Sequence[str], row: str, share: str, *, every_class: bool = False) -> Figures:
     """Return the mean of several encoders' figures."""
-    each = [figures(name, row, share, every_class=every_class) for name in encoders]
-    task_T = np.mean([encoder.task_T for encoder in each], axis=0)
-    return Figures(task_T, np.mean([encoder.resample_TR for encoder in each], axis=0))
+    return mean([figures(name, row, share, every_class=every_class) for name in encoders])
+
+
+def mean(each: Sequence[Figures]) -> Figures:
+    """Return the mean of several figures."""
+    task_T = np.mean([figure.task_T for figure in each], axis=0)
+    return Figures(task_T, np.mean([figure.resample_TR for figure in each], axis=0))
 
 
 def by_length() -> Iterator[str]:
